@@ -18,8 +18,8 @@ from sparsepath import (
     SparseRLSRegressor,
     TableSelector,
 )
-from sparsepath.export import FORMATS, register_skl2onnx
-from sparsepath.export.subject import Subject
+from sparsepath.models.export import FORMATS, register_skl2onnx
+from sparsepath.models.export.subject import Subject
 
 rng = np.random.default_rng(3)
 ROWS = rng.standard_normal((200, X.shape[1]))
@@ -29,6 +29,7 @@ CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 KINDS = {
     "line": "SparseRLSRegressor",
+    "logarithm": "GraftingRegressor",
     "network": "MLPGraftingRegressor",
     "gaussians": "SparseRBFRegressor",
     "kernel": "LSSVMForwardRegressor",
@@ -49,7 +50,9 @@ def fitted():
             name = KINDS[kind]
             frame = pd.DataFrame(X, columns=ODD)
             choice = {"choose": 3} if "choose" in SELECTORS[name]().get_params() else {}
-            model = make(name, validation=None, **choice).fit(frame, target(name))
+            more = {"loss": "poisson"} if kind == "logarithm" else {}
+            y = np.abs(target(name)) if more else target(name)
+            model = make(name, validation=None, **choice, **more).fit(frame, y)
             made[kind] = model, pd.DataFrame(ROWS, columns=ODD)
         return made[kind]
 
@@ -76,12 +79,18 @@ def answers(model, frame):
 def agree(model, frame, scores, given):
     """Numbers to the last digits; labels but where two classes tie to these digits."""
     expected, labels = answers(model, frame)
+    if model.models_[len(model.selected_)].formula().link == "log":
+        expected = np.log(expected)  # scores are those of the formula
     if scores is not None:
         np.testing.assert_allclose(np.reshape(scores, expected.shape), expected, **CLOSE)
     if hasattr(model, "classes_"):
         assert list(given) == list(labels)
     else:
         np.testing.assert_allclose(given, labels, **CLOSE)
+
+
+def agree_in_probability(model, frame, given, **close):
+    np.testing.assert_allclose(given, model.predict_proba(frame), **(close or CLOSE))
 
 
 @pytest.mark.parametrize("name", PREDICTING)
@@ -112,6 +121,8 @@ def test_python(kind, fitted, many):
     exec(model.export("python"), space)
     rows = frame.to_dict("records")
     agree(model, frame, [space["scores"](row) for row in rows], [*map(space["predict"], rows)])
+    if hasattr(model, "classes_"):
+        agree_in_probability(model, frame, [*map(space["probabilities"], rows)])
 
 
 @needs("node")
@@ -122,12 +133,16 @@ def test_javascript(kind, fitted, many, tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(frame.to_dict("records")))
     program = (
         'const p = require("./model.js"), rows = require("./rows.json");'
-        "console.log(JSON.stringify([rows.map(p.scores), rows.map(p)]))"
+        "console.log(JSON.stringify([rows.map(p.scores), rows.map(p),"
+        " p.probabilities ? rows.map(p.probabilities) : null]))"
     )
     shown = subprocess.run(
         ["node", "-e", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    agree(model, frame, *json.loads(shown.stdout))
+    scores, labels, shares = json.loads(shown.stdout)
+    agree(model, frame, scores, labels)
+    if hasattr(model, "classes_"):
+        agree_in_probability(model, frame, shares)
 
 
 @needs("cc")
@@ -140,6 +155,8 @@ def test_c(kind, fitted, many, tmp_path):
     used = frame[subject.inputs].to_numpy()
     table = ",\n".join("{" + ", ".join(map(float.hex, row)) + "}" for row in used.tolist())
     tail = (
+        "double p[8]; sparsepath_probabilities(&rows[i], p);"
+        f'for (int c = 0; c < {len(subject.classes)}; c++) printf("%.17g|", p[c]);'
         'printf(" %s\\n", sparsepath_label(&rows[i]));'
         if subject.classes
         else 'printf(" %.17g\\n", sparsepath_predict(&rows[i]));'
@@ -168,6 +185,12 @@ int main(void) {{
     ]
     scores = np.array([line[:-1] for line in lines], dtype=float)
     last = [line[-1].strip() for line in lines]
+    if subject.classes:
+        told = [text.split("| ", 1) for text in last]
+        last = [label for _, label in told]
+        agree_in_probability(
+            model, frame, [[float(p) for p in shares.split("|")] for shares, _ in told]
+        )
     agree(model, frame, scores, last if subject.classes else np.array(last, dtype=float))
 
 
@@ -183,6 +206,12 @@ def test_sqlite_and_duckdb(kind, fitted, many):
     for base in (lite, duck):
         found = base.execute(f"SELECT {expression} FROM data").fetchall()
         agree(model, frame, None, [row[0] for row in found])
+        if hasattr(model, "classes_"):
+            expression = model.export("sql-probability")
+            shares = np.array(base.execute(f"SELECT {expression} FROM data").fetchall())
+            shares = np.hstack([1 - shares, shares]) if shares.shape[1] == 1 else shares
+            agree_in_probability(model, frame, shares, rtol=1e-9, atol=1e-12)
+            expression = model.export("sql")
 
 
 @every
@@ -204,6 +233,7 @@ def test_onnx(kind, dtype, fitted, many):
     np.testing.assert_allclose(scores, expected, **close)
     if "label" in found:
         assert found["label"].tolist() == list(labels)
+        agree_in_probability(model, frame, found["probabilities"], **{"atol": 1e-6, **close})
 
 
 def test_json_has_every_number(fitted):

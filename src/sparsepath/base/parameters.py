@@ -1,5 +1,6 @@
 """Checks of parameters: what was given, what is allowed, before anything is computed."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import fields
 from numbers import Integral, Real
@@ -8,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sparsepath.errors import InputError
+from sparsepath.system.arrays import Floats
 
 Record = TypeVar("Record")
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
@@ -40,7 +42,7 @@ def number(name: str, value: Any, *, finite: bool = True) -> float:
     >>> number("l1", 0)
     0.0
     """
-    if not 0 <= _real(value) <= (LARGEST_FLOAT if finite else np.inf):
+    if not 0 <= real(value) <= (LARGEST_FLOAT if finite else np.inf):
         kind = "a finite number" if finite else "a number"
         raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
     return float(value)
@@ -48,14 +50,14 @@ def number(name: str, value: Any, *, finite: bool = True) -> float:
 
 def positive(name: str, value: Any) -> float:
     """A finite number above zero."""
-    if not 0 < _real(value) < np.inf:
+    if not 0 < real(value) < np.inf:
         raise InputError(f"{name}={value!r}; give a finite number above zero.")
     return float(value)
 
 
 def share(name: str, value: Any) -> float:
     """A number between 0 and 1, neither of them."""
-    if not 0 < _real(value) < 1:
+    if not 0 < real(value) < 1:
         raise InputError(f"{name}={value!r}; give a number between 0 and 1, such as 1e-9.")
     return float(value)
 
@@ -82,12 +84,38 @@ def function(name: str, value: Any) -> Any:
     return value
 
 
+def file_name(name: str, value: Any) -> Any:
+    """The name of a file, or nothing."""
+    if value is not None and not isinstance(value, str | os.PathLike):
+        raise InputError(f"{name}={value!r}; give the name of a file, or None.")
+    return value
+
+
+def numbers(name: str, values: Any) -> Floats:
+    """A list or an array of numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}={values!r}; give numbers.") from error
+
+
+def check_shared(estimator: Any) -> None:
+    """The parameters that mean the same for every estimator which has them."""
+    function("callback", getattr(estimator, "callback", None))
+    n_jobs = getattr(estimator, "n_jobs", None)
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise InputError(f"n_jobs={n_jobs!r}; give a whole number, or None.")
+
+
 def as_record(kind: type[Record], of: Any, **others: Any) -> Record:
     """The parameters of an estimator that a record has, but for ``others``, as such a record."""
     return kind(**{each.name: getattr(of, each.name) for each in fields(kind)} | others)  # type: ignore[arg-type]
 
 
-def _real(value: Any) -> float:
+def real(value: Any) -> float:
     """The value if it is a number, else NaN, which no limit allows."""
-    real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    return float(value) if real else np.nan
+    is_real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    try:
+        return float(value) if is_real else np.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        return np.nan

@@ -8,38 +8,106 @@ one of what is missing, so that in expressions on a table the empty text is no v
 be spelt; DuckDB compares numbers with texts of numbers only, hence the casts. Dates must be DATE or
 TIMESTAMP in DuckDB, and texts such as 2024-12-31 in SQLite. For three classes and more the scores
 are made once, in a subquery within the expression.
+
+SQLite takes a quoted name that is no column for a text, and a text that is no number for 0. So the
+expression begins with a test, which gives NULL where a column is missing or an empty text.
 """
 
+import math
 from typing import Any
 
-import numpy as np
-
-from sparsepath.export.subject import Subject, Term, number, one_line
-from sparsepath.running import Tanh
+from sparsepath.errors import InputError
+from sparsepath.models.export.subject import Subject, Term, number, one_line
+from sparsepath.models.predictors import Tanh
 
 
 def sql(subject: Subject) -> str:
     """One expression: the prediction, or the label of the class; a comment has the units."""
+    _check_names(subject.columns)
     said = f"/* {one_line(subject.units_said)} */\n" if subject.units else ""
-    return said + _expression(subject)
+    test = _test(subject)
+    return said + ",\n".join(test + each + " END" * bool(test) for each in _answers(subject)) + "\n"
 
 
-def _expression(subject: Subject) -> str:
+def sql_probability(subject: Subject) -> str:
+    """The probability of the second class; with three and more, one expression for each."""
+    if subject.classes is None:
+        raise InputError("the model predicts numbers, which have no probabilities; use sql.")
+    _check_names(subject.columns)
+    said = f"/* {one_line(subject.units_said)} */\n" if subject.units else ""
+    test, outputs, a = _test(subject), _outputs(subject), _number(subject.slope)
+    if len(outputs) == 1:
+        made = [f"1e0 / (1e0 + exp({_held(f'-{a} * ({outputs[0]})')}))"]
+    else:
+        scores = ", ".join(f"{text} AS s{t}" for t, text in enumerate(outputs))
+        made = []
+        for t in range(len(outputs)):
+            odds = (f"exp({_held(f'{a} * (s{o} - s{t})')})" for o in range(len(outputs)) if o != t)
+            made.append(f"(SELECT 1e0 / (1e0 + {' + '.join(odds)}) FROM (SELECT {scores}) AS s)")
+    return said + ",\n".join(test + each + " END" * bool(test) for each in made) + "\n"
+
+
+def _held(exponent: str) -> str:
+    """An exponent that exp can take."""
+    return f"CASE WHEN {exponent} > 7e2 THEN 7e2 ELSE {exponent} END"
+
+
+def _check_names(names: list[str]) -> None:
+    """Refuse names that no column of an SQL table can have."""
+    for name in names:
+        if not name or "\0" in name:
+            raise InputError(f"SQL has no columns of the name {name!r}; rename it, and fit again.")
+    if len({name.lower() for name in names}) < len(names):
+        raise InputError(
+            "two columns of the model differ in upper and lower case only, which is one column in "
+            "SQL; rename one, and fit again."
+        )
+
+
+def _test(subject: Subject) -> str:
+    """The beginning of a CASE that gives NULL for a column that is not there; see the module."""
+    if subject.terms is None:
+        wrong = [
+            f"CAST({_column(name)} AS VARCHAR) NOT IN ('', {_literal(name)})"
+            for name in subject.inputs
+        ]
+        return f"CASE WHEN {' AND '.join(wrong)} THEN\n" if wrong else ""
+    known = {(term.name, value) for term in subject.terms for value in (term.value, *term.values)}
+    wrong = [
+        f"CAST({_column(name)} AS VARCHAR) = {_literal(name)}"
+        for name in subject.columns
+        if (name, name) not in known  # there it is a value like any other
+    ]
+    return f"CASE WHEN {' OR '.join(wrong)} THEN NULL ELSE\n" if wrong else ""
+
+
+def _answers(subject: Subject) -> list[str]:
+    """An expression per output, or one for the label."""
     outputs = _outputs(subject)
     if subject.classes is None:
-        return ",\n".join(outputs) + "\n"
+        return outputs
     labels = [_literal(label) for label in subject.classes]
+    limit = _number(subject.threshold) if subject.threshold else "0"
     if len(outputs) == 1:
-        return (
-            f"CASE WHEN ({outputs[0]}) > 0 THEN {labels[1]}"
-            f" WHEN ({outputs[0]}) <= 0 THEN {labels[0]} END\n"
-        )
+        return [
+            f"CASE WHEN ({outputs[0]}) > {limit} THEN {labels[1]}"
+            f" WHEN ({outputs[0]}) <= {limit} THEN {labels[0]} END"
+        ]
     made = ", ".join(f"{text} AS s{t}" for t, text in enumerate(outputs))
     whens = []
     for t, label in enumerate(labels):
         others = " AND ".join(f"s{t} >= s{o}" for o in range(len(labels)) if o != t)
         whens.append(f"WHEN {others} THEN {label}")
-    return f"(SELECT CASE {' '.join(whens)} END FROM (SELECT {made}) AS scores)\n"
+    return [f"(SELECT CASE {' '.join(whens)} END FROM (SELECT {made}) AS scores)"]
+
+
+# By the link, what a prediction is of the formula; "sqrt" is held at zero from below.
+_BACK = {
+    "identity": "{f}",
+    "log": "exp({f})",
+    "log1p": "exp({f}) - 1e0",
+    "sqrt": "CASE WHEN ({f}) > 0 THEN ({f}) * ({f}) ELSE 0e0 * ({f}) END",
+}
 
 
 def _outputs(subject: Subject) -> list[str]:
@@ -71,7 +139,7 @@ def _outputs(subject: Subject) -> list[str]:
                 f"CASE WHEN ({text}) < {low} THEN {low} WHEN ({text}) > {high} THEN {high} "
                 f"ELSE {text} END"
             )
-        found.append(text)
+        found.append(_BACK[formula.link].format(f=text))
     return found
 
 
@@ -122,7 +190,7 @@ def _unit(units: Any, u: int, z: list[str]) -> str:
 def _number(value: float) -> str:
     text = number(value)
     text = text if "e" in text else f"{text}e0"
-    return f"({text})" if np.signbit(value) else text
+    return f"({text})" if math.copysign(1.0, value) < 0 else text
 
 
 def _column(name: str) -> str:
@@ -134,4 +202,9 @@ def _literal(label: Any) -> str:
         return "TRUE" if label else "FALSE"
     if isinstance(label, int | float):
         return repr(label)
+    if "\0" in str(label):
+        raise InputError(
+            f"the model has the text {label!r}, and SQL has none with a null character; replace it "
+            "in the data, or export to another language."
+        )
     return "'" + str(label).replace("'", "''") + "'"

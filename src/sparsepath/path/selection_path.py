@@ -1,7 +1,6 @@
 """The selection path, which every method leaves as ``estimator.path_`` and every tool takes."""
 
 import copy
-import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,18 +9,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sparsepath import plots
-from sparsepath.arrays import Axes, Figure
-from sparsepath.choosing import ranges
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
-from sparsepath.files import replacing
-from sparsepath.frames import Make, make_frame
-from sparsepath.listed import AddingMoves, Listed, Nested
-from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, versions_in_use
-from sparsepath.predictors import Linear, Predictor
-from sparsepath.steps import HONEST_NUMBERS, Move, Step, mean_and_se
-from sparsepath.steps_by_size import StepsBySize, without
+from sparsepath.models.predictors import Linear, Predictor
+from sparsepath.path import plots
+from sparsepath.path.by_size import StepsBySize, without
+from sparsepath.path.choosing import ranges
+from sparsepath.path.record import damaged, file_text, parts_of, read_file, record_of
+from sparsepath.path.steps import HONEST_NUMBERS, Move, Step, mean_and_se
+from sparsepath.system.arrays import Axes, Figure
+from sparsepath.system.files import replacing
+from sparsepath.system.frames import Make, make_frame
+from sparsepath.system.json_files import plain, versions_in_use
 
 ERROR_KINDS = ("training", "selection", "honest")
 INTERRUPTED = "interrupted"
@@ -31,7 +30,7 @@ CUT = (INTERRUPTED, ASKED)  # why a search ended before its end
 
 
 class SelectionPath(StepsBySize):
-    """The best subset found of each size and its history; the attributes are the parameters.
+    """Best subset of each size, its errors and models, and the history of the search.
 
     Parameters
     ----------
@@ -39,28 +38,27 @@ class SelectionPath(StepsBySize):
         One per size; the empty model, size 0, is normally one of them, unless there are features
         that every model must have. Kept in order of size.
     n_features, feature_names : int, sequence of str
-        The columns that were on offer; they are called ``x0, x1, ...`` if not named, and such
-        names are made when asked for.
+        Number and names of all columns; columns without names are called ``x0, x1, ...``.
     moves, start : iterable of Move, iterable of int
-        What the search did, in order, and the subset it started from: the features that every
-        model must have, or all if it goes backward.
+        Moves of the search in order, and the subset it started from: the forced features, or all
+        features for a backward search.
     criterion, error_kind : str, {"training", "selection", "honest"}
         What ``error`` measures; and whether on the training data, by the search itself, so that it
-        flatters what was selected, or on data that the search never saw. All methods err on one
+        is optimistic for what was selected, or on data that the search never saw. All use one
         scale: a "squared error" is the mean per sample in the squared units of the target, summed
         over targets, with neither a factor of a half nor penalties in it.
     method, parameters, seed
-        What was asked. A parameter that JSON cannot hold is kept as its ``repr``.
+        Method, its parameters and seed. A parameter that JSON cannot hold is stored as its
+        ``repr``.
     data, versions : mapping
-        Of what data (``n_samples``, ``n_features``, ``fingerprint``); by which software.
+        Data (``n_samples``, ``n_features``, ``fingerprint``) and package versions.
     complete, stopped : bool, str
-        Whether the search came to its end; what ended it, as ``"max_features"``. It did not if
+        Whether the search finished; what stopped it, as ``"max_features"``. It did not if
         it was ``"interrupted"`` or a callback stopped it (``"asked to"``).
     validation : str
-        How parts of the data were left out of the whole procedure for the honest errors, as
-        ``"10-fold"``; empty if they were not, and there are none.
+        Outer splits of the honest errors, such as ``"10-fold"``; empty if there are none.
     models : mapping of size to Predictor
-        The small frozen model of each size, if it is not the linear one of its step.
+        Model of each size, unless it is the linear model of its step.
 
     Examples
     --------
@@ -96,9 +94,9 @@ class SelectionPath(StepsBySize):
             if any(size != len(step.subset) for size, step in steps.items()):
                 raise InputError("each key of steps must be the number of features of its Step.")
             steps = steps.values()
-        self.steps: Listed | Nested = steps if isinstance(steps, Nested) else _sorted(steps)
+        self.steps = _by_size(steps)
         self.n_features = operator.index(n_features)
-        self.moves: Sequence[Move] = moves if isinstance(moves, AddingMoves) else tuple(moves)
+        self.moves = tuple(moves)
         self.start = tuple(map(operator.index, start))
         self.feature_names: Sequence[str] = _names(feature_names, self.n_features)
         self.criterion, self.error_kind, self.method = criterion, error_kind, method
@@ -114,8 +112,7 @@ class SelectionPath(StepsBySize):
             raise InputError(f"error_kind must be one of {ERROR_KINDS}, not {error_kind!r}.")
         if len(self.feature_names) != n_features:
             raise InputError(f"{n_features} features, but {len(self.feature_names)} feature_names.")
-        if not isinstance(self.moves, AddingMoves):  # which know what they are
-            self._check_columns()
+        self._check_columns()
         self._models = dict(models or {})  # the last: what has it is closed
 
     def _check_columns(self) -> None:
@@ -142,7 +139,7 @@ class SelectionPath(StepsBySize):
         """
         path = copy.copy(self)
         if "steps" in changes:
-            changes["steps"] = _sorted(changes["steps"])
+            changes["steps"] = _by_size(changes["steps"])
         vars(path).update(changes)
         return path
 
@@ -162,7 +159,7 @@ class SelectionPath(StepsBySize):
         )
 
     def _repr_html_(self) -> str:
-        from sparsepath import notebook
+        from sparsepath.path import notebook
 
         sizes, errors, _, label, chosen, beside = self._curve()
         size = [*chosen.values()][-1]
@@ -189,13 +186,29 @@ class SelectionPath(StepsBySize):
         return notebook.piece(f"{self.method or 'path'}: {self.n_features:,} features", parts)
 
     @property
+    def certificate(self) -> dict[str, Any] | None:
+        """What ``search="exact"`` has proved; None for other searches.
+
+        ``criterion``, and for each of ``sizes`` the value of the set on the path (``values``) and a
+        number that no set of this size is below (``lower_bounds``): where the two are equal, the
+        set is the best of its size.
+        """
+        return self.data.get("certificate")
+
+    @property
     def models(self) -> dict[int, Predictor]:
         """The small frozen model of every size; empty if the method does not predict.
 
-        ``models[k].predict(X)`` gives numbers, or scores of classes, from all columns of X.
+        ``models[k].predict(X)`` gives numbers, or class scores, from all columns of X.
         """
         every = {size: self._models.get(size) or Linear.of(self.step(size)) for size in self.sizes}
         return {size: model for size, model in every.items() if model is not None}
+
+    @property
+    def has_linear_models(self) -> bool:
+        """Whether the coefficients of the steps are the models, without a link."""
+        known = all(step.coef is not None and step.intercept is not None for step in self.steps)
+        return known and not self._models
 
     def model(self, size: int) -> Predictor:
         """The model of one size.
@@ -280,19 +293,20 @@ class SelectionPath(StepsBySize):
         Parameters
         ----------
         estimator : scikit-learn regressor or classifier
-            It is cloned for every size. With a fixed ``random_state`` equal subsets err equally.
+            It is cloned for every size. With a fixed ``random_state`` equal subsets have equal
+            errors.
         X, y : array or data frame, array
             The data to fit on, with the columns that the path was made of.
         X_test, y_test : array or data frame, array, optional
             Data that neither the search nor the fits have seen: the error is honest.
         cv : int, splitter or list of splits, optional
-            Without test data: cross-validate on X. If the path was chosen on X this flatters it,
+            Without test data: cross-validate on X. If the path was chosen on X this is optimistic,
             and is called a selection error. Without ``cv`` it is the training error.
         selector : estimator with a path, optional
-            Nested cross-validation: fitted anew to the training part of every split, whose subsets
+            Nested cross-validation: refitted to the training part of every split, whose subsets
             are used there. Then the error, of the whole procedure at each size, is honest.
         """
-        from sparsepath import evaluation
+        from sparsepath.path import evaluation
 
         found = evaluation.judge(
             self.subsets, self.n_features, estimator, X, y, X_test, y_test, cv, selector
@@ -312,7 +326,9 @@ class SelectionPath(StepsBySize):
             _models={},
         )
 
-    def plot_path(self, ax: Axes | None = None, chosen: int | None = None) -> Axes:
+    def plot_path(
+        self, ax: Axes | None = None, chosen: int | None = None, *, all_features: bool = False
+    ) -> Axes:
         """Draw the feature selection path: which features are selected at which size.
 
         Parameters
@@ -321,10 +337,23 @@ class SelectionPath(StepsBySize):
             Where to draw.
         chosen : int, optional
             A size to mark, and its features.
+        all_features : bool, default=False
+            Draw every feature in the order of the columns, so that neighbouring columns stand
+            together. By default that is done for at most 30 features; of more, those that are ever
+            selected are drawn in the order in which they enter.
         """
-        return plots.plot_path(self.sizes, self.matrix(), self.feature_names, ax=ax, chosen=chosen)
+        return plots.plot_path(
+            self.sizes,
+            self.matrix(),
+            self.feature_names,
+            ax=ax,
+            chosen=chosen,
+            all_features=all_features,
+        )
 
-    def plot_curve(self, ax: Axes | None = None, chosen: int | None = None) -> Axes:
+    def plot_curve(
+        self, ax: Axes | None = None, chosen: int | None = None, *, log: bool | None = None
+    ) -> Axes:
         """Draw the sparsity-error trade-off (SET) curve: error against size.
 
         Parameters
@@ -333,8 +362,11 @@ class SelectionPath(StepsBySize):
             Where to draw.
         chosen : int, optional
             The size to mark beside that of least error; default: that of one standard error.
+        log : bool, optional
+            Whether the scale of the errors is logarithmic. By default it is if the largest is more
+            than ten times the least.
         """
-        return plots.plot_curve(self._curve(chosen), ax=ax)
+        return plots.plot_curve(self._curve(chosen), ax=ax, log=log)
 
     def plot(self) -> Figure:
         """Draw the curve above the path, on one axis of sizes."""
@@ -358,27 +390,26 @@ class SelectionPath(StepsBySize):
         parts = parts_of(record)
         try:
             return cls(**parts)
-        except DAMAGE as error:
+        except InputError as error:
             raise damaged(error) from error
 
     def save(self, path: str | Path) -> None:
-        """Write the path and its models as JSON.
+        """Write the path and its models as JSON, with a checksum.
 
         An existing file is replaced only when all went well.
         """
         with replacing(path) as stream:
-            stream.write(json.dumps(self.to_dict(), allow_nan=False))
+            stream.write(file_text(self.to_dict()))
 
     @classmethod
     def load(cls, path: str | Path) -> "SelectionPath":
-        """Read what ``save`` wrote."""
+        """Read what ``save`` wrote; a file that was changed since is refused."""
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_dict(read_file(Path(path).read_bytes()))
         except OSError as error:
             raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-        except (ValueError, RecursionError) as error:
-            reason = error if isinstance(error, InputError) else "not JSON, or only half written."
-            raise FileError(f"cannot read {path}: {reason}") from error
+        except InputError as error:
+            raise FileError(f"cannot read {path}: {error}") from error
 
     def _curve(self, asked: int | None = None) -> plots.Curve:
         """What is drawn: the errors that sizes are chosen by, and beside honest ones the others."""
@@ -396,8 +427,8 @@ class SelectionPath(StepsBySize):
         return plots.Curve(sizes, errors, errors_se, label, chosen, beside)
 
 
-def _sorted(steps: Iterable[Step]) -> Listed:
-    return Listed(sorted(steps, key=lambda step: len(step.subset)))
+def _by_size(steps: Iterable[Step]) -> tuple[Step, ...]:
+    return tuple(sorted(steps, key=lambda step: len(step.subset)))
 
 
 def _names(given: Sequence[str] | None, n_features: int) -> Sequence[str]:

@@ -5,7 +5,7 @@ double or single precision; within, everything is in double. The model of a tabl
 that it needs as an input of its own, samples x 1: numbers, with NaN for what is missing; text, with
 "" for it; dates as seconds since 1970, in double, because ONNX has none. A value that the model has
 no answer for makes it NaN. Outputs: ``variable``, samples x targets, of a regressor; ``label`` and
-``scores`` of a classifier.
+``scores`` of a classifier; with an underscore behind them if a column has that name.
 """
 
 import json
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from sparsepath.errors import InputError
-from sparsepath.export.subject import Subject, Term
-from sparsepath.running import Tanh
+from sparsepath.models.export.subject import Subject, Term
+from sparsepath.models.predictors import Tanh
 
 OPSET = 17
 FLOAT, DOUBLE, INT64, STRING = 1, 11, 7, 8  # as TensorProto counts them
@@ -33,18 +33,15 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
     kind = DOUBLE if dtype == "double" else FLOAT
     graph = Graph(subject, single=dtype == "float")
     graph.build()
-    outputs = []
+    outputs, shape = [], [None, subject.formula.n_outputs]
     if subject.classes is None:
-        outputs.append(
-            helper.make_tensor_value_info("variable", kind, [None, subject.formula.n_outputs])
-        )
+        outputs.append(helper.make_tensor_value_info(graph.name("variable"), kind, shape))
     else:
-        numeric = all(isinstance(label, int) for label in subject.classes)
-        of_label = INT64 if numeric else STRING
-        outputs.append(helper.make_tensor_value_info("label", of_label, [None]))
-        outputs.append(
-            helper.make_tensor_value_info("scores", kind, [None, subject.formula.n_outputs])
-        )
+        of_label = INT64 if _are_numbers(subject.classes) else STRING
+        outputs.append(helper.make_tensor_value_info(graph.name("label"), of_label, [None]))
+        outputs.append(helper.make_tensor_value_info(graph.name("scores"), kind, shape))
+        wide = [None, len(subject.classes)]
+        outputs.append(helper.make_tensor_value_info(graph.name("probabilities"), kind, wide))
     made = helper.make_graph(
         graph.nodes,
         "sparsepath",
@@ -73,11 +70,23 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.inputs: dict[str, tuple[int, list[int | None]]] = {}
+        self.columns = set() if subject.terms is None else set(subject.columns)
+        for name in self.columns:
+            if not name or "\0" in name:
+                raise InputError(
+                    f"ONNX has no inputs of the name {name!r}; rename the column, and fit again."
+                )
+
+    def name(self, wanted: str) -> str:
+        """A name for what the graph makes, which no column has."""
+        while wanted in self.columns:
+            wanted += "_"
+        return wanted
 
     def constant(self, values: Any, dtype: Any = None) -> str:
         from onnx import numpy_helper
 
-        name = f"c{len(self.constants)}"
+        name = self.name(f"c{len(self.constants)}")
         array = np.ascontiguousarray(values, dtype=np.float64 if dtype is None else dtype)
         self.constants.append(numpy_helper.from_array(array, name))
         return name
@@ -85,7 +94,7 @@ class Graph:
     def node(self, op: str, *inputs: str, out: str | None = None, **attributes: Any) -> str:
         from onnx import helper
 
-        name = out or f"v{len(self.nodes)}"
+        name = self.name(out or f"v{len(self.nodes)}")
         self.nodes.append(helper.make_node(op, list(inputs), [name], **attributes))
         return name
 
@@ -96,7 +105,7 @@ class Graph:
             z = self.node("Gather", X, self.constant(formula.columns, np.int64), axis=1)
         elif not self.subject.terms:
             raise InputError(
-                "the model uses no column of the table, and ONNX could not tell how many rows to "
+                "the model uses no column of the table, and ONNX could not know how many rows to "
                 "predict for; export another size."
             )
         else:
@@ -112,10 +121,13 @@ class Graph:
         if formula.bounds is not None:
             out = self.node("Max", out, self.constant(formula.bounds[:1]))
             out = self.node("Min", out, self.constant(formula.bounds[1:]))
+        if formula.link != "identity":
+            out = self._inverse_link(out)
         if self.subject.classes is None:
             self.node("Cast", out, out="variable", to=FLOAT if self.single else DOUBLE)
             return
         self._label(out)
+        self._probabilities(out)
         self.node("Cast", out, out="scores", to=FLOAT if self.single else DOUBLE)
 
     # Columns of a table -------------------------------------------------------------------------
@@ -125,9 +137,10 @@ class Graph:
         kind = kind or (FLOAT if self.single else DOUBLE)
         first = name not in self.inputs
         self.inputs[name] = kind, shape
-        if kind == FLOAT and first:
-            self.node("Cast", name, out=f"{name} in double", to=DOUBLE)
-        return f"{name} in double" if kind == FLOAT else name
+        if kind != FLOAT:
+            return name
+        double = f"{name} in double"
+        return self.node("Cast", name, out=double, to=DOUBLE) if first else self.name(double)
 
     def _term(self, term: Term) -> str:
         """A column of numbers, samples x 1."""
@@ -232,17 +245,43 @@ class Graph:
         total = self.node("ReduceSum", square, self.constant([2], np.int64), keepdims=0)
         return self.node("Exp", self.node("Mul", total, self.constant(-units.sharpness)))
 
+    def _inverse_link(self, out: str) -> str:
+        """The prediction, from its logarithm or root."""
+        link = self.subject.formula.link
+        if link == "sqrt":
+            root = self.node("Max", out, self.constant([0.0]))
+            return self.node("Mul", root, root)
+        grown = self.node("Exp", out)
+        return grown if link == "log" else self.node("Sub", grown, self.constant([1.0]))
+
+    def _probabilities(self, out: str) -> None:
+        """Of the classes, one column each."""
+        if self.subject.formula.n_outputs == 1:
+            out = self.node("Concat", self.node("Sub", out, out), out, axis=1)
+        grown = self.node("Mul", out, self.constant([self.subject.slope]))
+        # Softmax by its parts, because not every runtime has it in double precision.
+        top = self.node("ReduceMax", grown, axes=[1], keepdims=1)
+        odds = self.node("Exp", self.node("Sub", grown, top))
+        total = self.node("ReduceSum", odds, self.constant([1], np.int64), keepdims=1)
+        shares = self.node("Div", odds, total)
+        self.node("Cast", shares, out="probabilities", to=FLOAT if self.single else DOUBLE)
+
     def _label(self, out: str) -> None:
         classes = self.subject.classes or []
         if self.subject.formula.n_outputs == 1:
-            above = self.node("Greater", out, self.constant([0.0]))
+            above = self.node("Greater", out, self.constant([self.subject.threshold]))
             place = self.node("Cast", above, to=INT64)
             place = self.node("Squeeze", place, self.constant([1], np.int64))
         else:
             place = self.node("ArgMax", out, axis=1, keepdims=0)
-        if all(isinstance(label, int) for label in classes):
+        if _are_numbers(classes):
             labels = self.constant(np.array(classes, dtype=np.int64), np.int64)
         else:
             texts = np.array([str(label) for label in classes], dtype=object)
             labels = self.constant(texts, object)
         self.node("Gather", labels, place, out="label", axis=0)
+
+
+def _are_numbers(labels: list[Any]) -> bool:
+    """Whether ONNX has integers for them."""
+    return all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels)

@@ -7,7 +7,7 @@ that is the formula. A row is a mapping of column names (Python), or an object (
 import json
 from typing import Any
 
-from sparsepath.export.subject import Subject, number, one_line
+from sparsepath.models.export.subject import Subject, number, one_line
 
 _PYTHON = '''"""{about}.
 {in_units}
@@ -30,8 +30,8 @@ def scores(row):
 def predict(row):
     """{Gives}."""
     out = scores(row)
-    {answer}
-'''
+{back}{answer}
+{probabilities}'''
 
 _JAVASCRIPT = """// {about}.
 {in_units}// predict(row) takes an object of column names and values and gives {gives}.
@@ -47,10 +47,10 @@ const predict = (() => {{
   }}
 
   function predict(row) {{
-    const out = scores(row);
-    {answer}
+    let out = scores(row);
+{back}{answer}
   }}
-  predict.scores = scores;
+{probabilities}  predict.scores = scores;
   predict.inputs = INPUTS;
   predict.kinds = KINDS;
   return predict;
@@ -63,7 +63,7 @@ _PREPARING_PYTHON = '''
 def _made(row, of):
     """A column of numbers, made of one of the table."""
     kind, name = of["kind"], of["column"]
-    value = row.get(name)
+    value = row[name]
     gone = value is None or value != value or value == ""
     if kind == "missing":
         return float(gone)
@@ -91,6 +91,9 @@ def _text(value):
 
 _PREPARING_JAVASCRIPT = """
   function made(row, of) {
+    if (!Object.prototype.hasOwnProperty.call(row, of.column)) {
+      throw new TypeError("there is no " + of.column);
+    }
     const value = row[of.column];
     const gone = value === undefined || value === null || value === "" || Number.isNaN(value);
     if (of.kind === "missing") return gone ? 1 : 0;
@@ -108,6 +111,29 @@ _PREPARING_JAVASCRIPT = """
     const weekday = (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + 6) % 7 + 1;
     return { year, month, day, weekday, hour: hour || 0 }[of.value];
   }
+"""
+
+_PROBABILITIES_PYTHON = '''
+
+def probabilities(row):
+    """Probabilities of the classes, ordered as CLASSES."""
+    out = scores(row)
+    out = [0.0, out[0]] if len(out) == 1 else out
+    top = max(out)
+    odds = [math.exp(SLOPE * (f - top)) for f in out]
+    return [each / sum(odds) for each in odds]
+'''
+
+_PROBABILITIES_JAVASCRIPT = """  function probabilities(row) {
+    const given = scores(row);
+    const out = given.length === 1 ? [0, given[0]] : given;
+    const top = Math.max(...out);
+    const odds = out.map((f) => Math.exp(SLOPE * (f - top)));
+    const sum = odds.reduce((a, b) => a + b, 0);
+    return odds.map((each) => each / sum);
+  }
+  predict.probabilities = probabilities;
+  predict.classes = CLASSES;
 """
 
 _PARTS: dict[str, dict[str, str]] = {
@@ -129,9 +155,14 @@ _PARTS: dict[str, dict[str, str]] = {
             "    out = [o + m for o, m in zip(out, more)]\n"
         ),
         "bounds": "    out = [min(max(o, low), high) for o, low, high in zip(out, LOW, HIGH)]\n",
+        "log": "    out = [math.exp(f) for f in out]\n    ",
+        "log1p": "    out = [math.expm1(f) for f in out]\n    ",
+        "sqrt": "    out = [max(f, 0.0) ** 2 for f in out]\n    ",
+        "identity": "    ",
         "one": "return out[0]",
         "all": "return out",
-        "two": "return CLASSES[1] if out[0] > 0 else CLASSES[0]",
+        "two": "return CLASSES[1] if out[0] > THRESHOLD else CLASSES[0]",
+        "probabilities": _PROBABILITIES_PYTHON,
         "more": "return CLASSES[out.index(max(out))]",
     },
     "javascript": {
@@ -154,9 +185,14 @@ _PARTS: dict[str, dict[str, str]] = {
             "    out = out.map((o, t) => COEF[t].reduce((sum, w, u) => sum + w * h[u], o));\n"
         ),
         "bounds": "    out = out.map((o, t) => Math.min(Math.max(o, LOW[t]), HIGH[t]));\n",
+        "log": "    out = out.map(Math.exp);\n    ",
+        "log1p": "    out = out.map(Math.expm1);\n    ",
+        "sqrt": "    out = out.map((f) => Math.max(f, 0) ** 2);\n    ",
+        "identity": "    ",
         "one": "return out[0];",
         "all": "return out;",
-        "two": "return CLASSES[out[0] > 0 ? 1 : 0];",
+        "two": "return CLASSES[out[0] > THRESHOLD ? 1 : 0];",
+        "probabilities": _PROBABILITIES_JAVASCRIPT,
         "more": "return CLASSES[out.indexOf(Math.max(...out))];",
     },
 }
@@ -186,7 +222,7 @@ def _filled(
 ) -> str:
     formula, parts = subject.formula, _PARTS[language]
     arrays: dict[str, str] = {
-        "INPUTS": json.dumps(subject.columns),
+        "INPUTS": repr(subject.columns) if language == "python" else json.dumps(subject.columns),
         "SLOPES": _lines(formula.slopes.T),
         "INTERCEPT": _line(formula.intercept),
     }
@@ -216,6 +252,9 @@ def _filled(
         answer = parts["one" if single else "all"]
     else:
         arrays["CLASSES"] = _labels(subject.classes, language)
+        arrays["SLOPE"] = number(subject.slope)
+        if single:
+            arrays["THRESHOLD"] = number(subject.threshold)
         gives, answer = "the label of the class", parts["two" if single else "more"]
     return template.format(
         **texts,
@@ -228,6 +267,8 @@ def _filled(
         bounds=bounds,
         gives=gives,
         Gives=gives[0].upper() + gives[1:],
+        back=parts[formula.link],
+        probabilities="" if subject.classes is None else parts["probabilities"],
         answer=answer,
         s="" if single else "s",
     )
@@ -251,7 +292,9 @@ def _kinds(subject: Subject) -> list[dict[str, Any]]:
 
 def _labels(classes: list[Any], language: str) -> str:
     if language == "javascript":
-        return json.dumps(classes, default=str)
+        # A number of JavaScript is a double, which would make another label of a larger integer.
+        large = [isinstance(label, int) and abs(label) >= 2**53 for label in classes]
+        return json.dumps([str(c) for c in classes] if any(large) else classes, default=str)
     return repr([c if isinstance(c, bool | int | float) else str(c) for c in classes])
 
 

@@ -18,7 +18,7 @@ STEP_NUMBERS = ("error", "error_se", "train_error", *HONEST_NUMBERS)
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The best model found of one size, which is the number of columns in ``subset``."""
+    """Best model of one size, the number of columns in ``subset``."""
 
     subset: tuple[int, ...]  # columns in order of entry
     error: float  # what the path's criterion names, per sample; lower is better; may be infinite
@@ -61,11 +61,9 @@ class Step:
     ) -> "Step":
         """A step of a search that knows its types and shapes: only the errors are checked.
 
-        The arrays are not copied, and not to be written to from now on.
+        The arrays are not copied, and must not be writeable.
         """
         step = object.__new__(cls)
-        coef.setflags(write=False)
-        intercept.setflags(write=False)
         vars(step).update(
             subset=subset, error=error, error_se=error_se, coef=coef, intercept=intercept, **UNKNOWN
         )
@@ -88,7 +86,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Columns that came in together at ``size`` while others left."""
+    """Columns that entered together at ``size`` while others left."""
 
     size: int
     entered: tuple[int, ...]

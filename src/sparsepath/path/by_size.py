@@ -1,4 +1,4 @@
-"""The best model found of each size, what it errs, and the choice of one of them."""
+"""The best model of each size, its errors, and the choice of a size."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.choosing import CHOICES, check_rule, is_size, nearest, places, ranges
 from sparsepath.errors import InputError
-from sparsepath.listed import Listed, Nested
-from sparsepath.steps import Exchange, FloatArray, Step
+from sparsepath.path.choosing import CHOICES, check_rule, is_size, nearest, places, ranges
+from sparsepath.path.steps import Exchange, FloatArray, Step
 
 Rule: TypeAlias = str | float | None
 
@@ -19,7 +18,7 @@ Rule: TypeAlias = str | float | None
 class StepsBySize:
     """Steps, one of each size, ascending; a ``SelectionPath`` is these and their history."""
 
-    steps: Listed | Nested
+    steps: tuple[Step, ...]
     n_features: int
     feature_names: Sequence[str]
     criterion: str
@@ -33,22 +32,22 @@ class StepsBySize:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes there are, ascending."""
-        return self.steps.sizes
+        return tuple([len(step.subset) for step in self.steps])
 
     @property
     def subsets(self) -> list[tuple[int, ...]]:
         """The subsets, aligned with ``sizes``."""
-        return self.steps.subsets
+        return [step.subset for step in self.steps]
 
     @property
     def errors(self) -> FloatArray:
         """The errors, aligned with ``sizes``."""
-        return self.steps.errors
+        return np.array([step.error for step in self.steps])
 
     @property
     def errors_se(self) -> FloatArray:
         """The standard errors of the errors, aligned with ``sizes``."""
-        return self.steps.errors_se
+        return np.array([step.error_se for step in self.steps])
 
     @property
     def honest_errors(self) -> FloatArray:
@@ -67,7 +66,7 @@ class StepsBySize:
 
     @property
     def error_label(self) -> str:
-        """What the errors are, and of which kind."""
+        """Name and kind of the errors."""
         return f"{self.criterion} ({self.error_kind} error)"
 
     @property
@@ -181,7 +180,7 @@ class StepsBySize:
         """As ``choose``, with what there is.
 
         For a size that the path has not it is the nearest, with a warning unless the search did
-        not come to its end; for ``"one_se"``, where a search that was cut has no standard error
+        not finish; for ``"one_se"``, where a search that was cut has no standard error
         yet, the size of least error.
         """
         if is_size(rule):

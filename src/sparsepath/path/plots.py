@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsepath.arrays import Axes, Figure, Flags, Floats, Indices
+from sparsepath.system.arrays import Axes, Figure, Flags, Floats, Indices
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
@@ -39,16 +39,18 @@ def plot_path(
     *,
     ax: Axes | None = None,
     chosen: int | None = None,
+    all_features: bool = False,
 ) -> Axes:
     """Draw the feature selection path: sizes across, features down, a filled cell if selected.
 
-    ``matrix`` is sizes x names. Up to 30 features are all shown, in their own order. Of more, those
-    that are ever selected are shown, in order of first entry. With a ``chosen`` size, its features
+    ``matrix`` is sizes x names. Up to 30 features are all shown, in their own order, and with
+    ``all_features`` any number. Of more, those that are ever selected are shown, in order of first
+    entry. With a ``chosen`` size, its features
     are dark and the others pale. Without ``ax`` a figure is made.
     """
     from matplotlib.colors import ListedColormap
 
-    rows = _rows(matrix)
+    rows = np.arange(len(names)) if all_features else _rows(matrix)
     if ax is None:
         ax = _figure(_path_height(len(rows), TALL)).add_subplot()
     shown, colours = matrix[:, rows].T, [EMPTY, BLUE]
@@ -98,12 +100,12 @@ class Curve(NamedTuple):
     beside: tuple[str, Floats] | None = None  # another error, and what it is: a thin dashed line
 
 
-def plot_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
+def plot_curve(curve: Curve, *, ax: Axes | None = None, log: bool | None = None) -> Axes:
     """Draw the sparsity-error trade-off (SET) curve: error against size.
 
-    The band is one standard error to either side. The errors are on a logarithmic scale if the
-    largest is more than ten times the least. Infinite errors are triangles at the upper edge.
-    Without ``ax`` a figure is made.
+    The band is one standard error to either side. The errors are on a logarithmic scale if ``log``
+    says so, or by default if the largest is more than ten times the least. Infinite errors are
+    triangles at the upper edge. Without ``ax`` a figure is made.
     """
     sizes, errors, errors_se, label, chosen, beside = curve
     if ax is None:
@@ -141,8 +143,10 @@ def plot_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
             clip_on=False,
             label="infinite",
         )
-    if finite.any() and 0 < LOGARITHMIC * errors[finite].min() < errors[finite].max():
-        _logarithmic(ax)
+    if finite.any() and errors[finite].min() > 0:
+        wide = LOGARITHMIC * errors[finite].min() < errors[finite].max()
+        if wide if log is None else log:
+            _logarithmic(ax)
     ax.set(xlim=_edges(sizes)[[0, -1]], ylabel="\n(".join(label.rsplit(" (", 1)))
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -190,10 +194,10 @@ def plot_comparison(
     judged: Mapping[str, tuple[Sequence[int], Floats]],
     label: str,
 ) -> Figure:
-    """Draw the paths of several methods, error curves, and errors by one yardstick, in panels.
+    """Draw the paths of several methods, error curves, and errors by one metric, in panels.
 
     ``paths`` are what ``plot_path`` takes, by name, ``curves`` what ``plot_curve`` does. ``judged``
-    are (sizes, errors) that can be compared, of which ``label`` says what they are: all in one
+    are (sizes, errors) that can be compared; ``label`` says what they are: all in one
     panel, without the empty model.
     """
     from matplotlib.figure import Figure

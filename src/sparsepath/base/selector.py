@@ -12,17 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
+from sparsepath.assessment.folds import check_validation
+from sparsepath.assessment.honest import Honest
+from sparsepath.assessment.validation import BY_ITSELF, validated
+from sparsepath.base.callbacks import Callback, CallbackSupportMixin
+from sparsepath.data.fit_arguments import Given
+from sparsepath.data.validation import check_features
 from sparsepath.errors import InputError
-from sparsepath.export import export
-from sparsepath.judging.folds import check_validation
-from sparsepath.judging.honest import Honest
-from sparsepath.judging.validation import BY_ITSELF, validated
-from sparsepath.path import SelectionPath
-from sparsepath.predictors import Predictor
-from sparsepath.running import Callback, CallbackSupportMixin, Given
-from sparsepath.saved import SavedModel
+from sparsepath.models.export import export
+from sparsepath.models.predictors import Predictor
+from sparsepath.models.saved import SavedModel
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Floats
 
 
 class PathSelector(SelectorMixin):
@@ -31,16 +32,16 @@ class PathSelector(SelectorMixin):
     Attributes
     ----------
     path_ : SelectionPath
+        Best subset, error and model for every size.
     models_ : dict of size to Predictor
-        The model of every size on the path: small, frozen, as JSON by ``to_dict``. Empty if the
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
         selector does not predict.
     selected_ : array of int
-        The columns in use.
+        Selected columns.
     honest_ : Honest or None
-        The size in use and its error on data that the whole procedure never saw; None if
-        ``validation`` is.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
     """
 
     path_: SelectionPath
@@ -67,7 +68,7 @@ class PathSelector(SelectorMixin):
         return scores.reshape(len(scores), -1)
 
     def _settle_on(self, path: SelectionPath, given: Given) -> int:
-        """The size to use, on a path that came to its end.
+        """The size to use, on a finished path.
 
         The one place where a size is settled on, unless the method itself says which it means.
         ``given`` holds the arguments of the fit, for a choice that looks at the data again.
@@ -135,7 +136,8 @@ class PathSelector(SelectorMixin):
         >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
         >>> line = SparseRLSRegressor(1, alpha=1.0, choose=1, validation=None).fit(X, X[:, 0])
         >>> print(line.export("sql"))
-        0.3...e0 + 0.8...e0 * "x0"
+        CASE WHEN CAST("x0" AS VARCHAR) NOT IN ('', 'x0') THEN
+        0.3...e0 + 0.8...e0 * "x0" END
         """
         check_is_fitted(self)
         return export(self, to, path, size=size, dtype=dtype)

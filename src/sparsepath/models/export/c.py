@@ -1,12 +1,25 @@
 """Models as one C99 file: constant arrays, no allocation, nothing but ``math.h``."""
 
-import json
+import re
 from typing import Any
 
 import numpy as np
 
-from sparsepath.export.subject import Subject, Term, number, one_line
-from sparsepath.running import Gaussian, Tanh
+from sparsepath.errors import InputError
+from sparsepath.models.export.subject import Subject, Term, number, one_line
+from sparsepath.models.predictors import Gaussian, Tanh
+
+_LINKED = """/* sparsepath_scores gives the {link}; this gives the prediction. */
+static double inverse_link(double f)
+{{
+    return {back};
+}}"""
+INVERSE = {
+    "identity": "",
+    "log": _LINKED.format(link="logarithm of the prediction", back="exp(f)"),
+    "log1p": _LINKED.format(link="logarithm of 1 + the prediction", back="expm1(f)"),
+    "sqrt": _LINKED.format(link="square root of the prediction", back="f > 0.0 ? f * f : 0.0"),
+}
 
 
 def c(subject: Subject) -> str:
@@ -42,10 +55,11 @@ def c(subject: Subject) -> str:
                 "out[t] = out[t] < LOW[t] ? LOW[t] : (out[t] > HIGH[t] ? HIGH[t] : out[t]);",
             )
         )
+    inverse = INVERSE[formula.link]
     return "\n".join(
         [
-            f"/* {one_line(subject.about)}.",
-            *([f"   {one_line(subject.units_said)}."] if subject.units else []),
+            f"/* {_comment(subject.about)}.",
+            *([f"   {_comment(subject.units_said)}."] if subject.units else []),
             "   C99; compile with -lm. Nothing is allocated, nothing is kept between calls. */",
             "#include <math.h>",
             *(["#include <string.h>"] if any("strcmp" in value for value in values) else []),
@@ -64,6 +78,7 @@ def c(subject: Subject) -> str:
             *body,
             "}",
             "",
+            *([inverse, ""] if inverse else []),
             *_answer(subject),
             "",
         ]
@@ -75,33 +90,37 @@ def _fields(subject: Subject) -> tuple[list[str], list[str]]:
     if subject.terms is None:
         made = [f"x_{name}" for name in subject.identifiers()]  # no keyword of C begins so
         fields = [
-            f"    double {field}; /* {one_line(name)} */"
+            f"    double {field}; /* {_comment(name)} */"
             for field, name in zip(made, subject.inputs, strict=True)
         ]
         return fields, [f"row->{field}" for field in made]
-    wanted: dict[str, tuple[str, str]] = {}  # by name: the type, and what is said of it
+    wanted: dict[tuple[str, str], str] = {}  # by column and part: the type
     for term in subject.terms:
         texts = any(t.kind in ("equals", "place") for t in subject.terms if t.name == term.name)
-        name = f"{term.name} {term.value}" if term.kind == "part" else term.name
-        if term.kind == "missing" and not texts:
-            name = next((n for n in wanted if n == name or n.startswith(f"{name} ")), name)
-        said = "NULL if missing" if texts else "NAN if missing"
-        wanted[name] = ("const char *" if texts else "double ", said)
-    called = {n: f"x_{i}" for n, i in zip(wanted, subject.identifiers([*wanted]), strict=True)}
+        wanted[_place(term, subject.terms)] = "const char *" if texts else "double "
+    told = [" ".join(filter(None, place)) for place in wanted]
+    called = {place: f"x_{i}" for place, i in zip(wanted, subject.identifiers(told), strict=True)}
     fields = [
-        f"    {kind}{called[name]}; /* {one_line(name)}; {said} */"
-        for name, (kind, said) in wanted.items()
+        f"    {kind}{called[place]}; /* {_comment(name)}; "
+        f"{'NULL' if 'char' in kind else 'NAN'} if missing */"
+        for (place, kind), name in zip(wanted.items(), told, strict=True)
     ]
-    return fields, [_term(term, called, wanted) for term in subject.terms]
+    values = []
+    for term in subject.terms:
+        place = _place(term, subject.terms)
+        values.append(_term(term, f"row->{called[place]}", is_text="char" in wanted[place]))
+    return fields, values
 
 
-def _term(term: Term, called: dict[str, str], wanted: dict[str, tuple[str, str]]) -> str:
+def _place(term: Term, terms: list[Term]) -> tuple[str, str]:
+    """The field that a term is made of: a column, and of a date its part."""
+    if term.kind == "missing":  # any part of a date tells that
+        term = next((t for t in terms if t.kind == "part" and t.name == term.name), term)
+    return term.name, term.value if term.kind == "part" else ""
+
+
+def _term(term: Term, here: str, is_text: bool) -> str:
     """A column of numbers; NAN if a value is missing and must not be."""
-    name = f"{term.name} {term.value}" if term.kind == "part" else term.name
-    name = next((n for n in (name, term.name) if n in called), "") or next(
-        n for n in called if n.startswith(f"{term.name} ")
-    )
-    here, is_text = f"row->{called[name]}", "char" in wanted[name][0]
     gone = f"{here} == NULL" if is_text else f"isnan({here})"
     if term.kind == "missing":
         return f"{gone} ? 1.0 : 0.0"
@@ -122,6 +141,16 @@ def _term(term: Term, called: dict[str, str], wanted: dict[str, tuple[str, str]]
 def _answer(subject: Subject) -> list[str]:
     outputs = subject.formula.n_outputs
     if subject.classes is None:
+        given = "inverse_link(out[0])" if INVERSE[subject.formula.link] else "out[0]"
+        if outputs > 1 and INVERSE[subject.formula.link]:
+            return [
+                "void sparsepath_predict_all(const struct sparsepath_row *row, "
+                "double out[SPARSEPATH_OUTPUTS])",
+                "{",
+                "    sparsepath_scores(row, out);",
+                _loop("t", outputs, "out[t] = inverse_link(out[t]);"),
+                "}",
+            ]
         if outputs > 1:
             return ["/* sparsepath_scores gives the predictions, one per target. */"]
         return [
@@ -129,12 +158,12 @@ def _answer(subject: Subject) -> list[str]:
             "{",
             "    double out[SPARSEPATH_OUTPUTS];",
             "    sparsepath_scores(row, out);",
-            "    return out[0];",
+            f"    return {given};",
             "}",
         ]
     labels = ", ".join(_text(str(label)) for label in subject.classes)
     find = (
-        ["    best = out[0] > 0.0;"]
+        [f"    best = out[0] > {number(subject.threshold)};"]
         if outputs == 1
         else [_loop("t", outputs, "if (out[t] > out[best]) best = t;")]
     )
@@ -155,6 +184,29 @@ def _answer(subject: Subject) -> list[str]:
         "{",
         "    return LABELS[sparsepath_class(row)];",
         "}",
+        "",
+        "/* Probabilities of the classes, in the order of the labels. */",
+        "void sparsepath_probabilities(const struct sparsepath_row *row, "
+        f"double p[{len(subject.classes)}])",
+        "{",
+        "    double out[SPARSEPATH_OUTPUTS];",
+        "    sparsepath_scores(row, out);",
+        *_probabilities(outputs, number(subject.slope)),
+        "}",
+    ]
+
+
+def _probabilities(outputs: int, slope: str) -> list[str]:
+    if outputs == 1:
+        return [
+            f"    p[1] = 1.0 / (1.0 + exp(-{slope} * out[0]));",
+            f"    p[0] = 1.0 / (1.0 + exp({slope} * out[0]));",
+        ]
+    return [
+        "    double top = out[0], sum = 0.0;",
+        _loop("t", outputs, "if (out[t] > top) top = out[t];"),
+        _loop("t", outputs, f"sum += p[t] = exp({slope} * (out[t] - top));"),
+        _loop("t", outputs, "p[t] /= sum;"),
     ]
 
 
@@ -194,11 +246,22 @@ def _braced(values: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """A string literal; what is not plain ASCII as bytes of UTF-8."""
-    if text.isascii() and text.isprintable():
-        return json.dumps(text)
+    """A string literal: bytes of UTF-8, all but plain characters escaped.
+
+    A question mark is not plain: two begin a trigraph, which C99 replaces in literals too.
+    """
+    if "\0" in text:
+        raise InputError(
+            f"the model has the text {text!r}, and in C a text ends where there is a null "
+            "character; replace it in the data, or export to another language."
+        )
     plain = (
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
         for byte in text.encode()
     )
     return f'"{"".join(plain)}"'
+
+
+def _comment(text: str) -> str:
+    """Text for a comment, without trigraphs."""
+    return re.sub(r"\?(?=\?)", "? ", one_line(text))

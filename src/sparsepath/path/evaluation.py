@@ -1,4 +1,4 @@
-"""One yardstick for subsets of any origin: an estimator refitted on each, and what it errs."""
+"""Evaluate subsets of any origin by refitting an estimator on each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
-from sparsepath.data.splitting import splits_of
+from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError
 
 Losses = NDArray[np.float64]

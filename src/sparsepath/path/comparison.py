@@ -1,19 +1,19 @@
-"""Several methods on one problem: their paths side by side, and judged by one yardstick."""
+"""Several methods on one problem: their paths side by side, and compared by one metric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sparsepath import plots
-from sparsepath.arrays import Figure
 from sparsepath.errors import InputError
-from sparsepath.frames import Make, make_frame
-from sparsepath.path import SelectionPath
+from sparsepath.path import plots
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Figure
+from sparsepath.system.frames import Make, make_frame
 
 
 @dataclass(frozen=True, eq=False)
 class PathComparison:
-    """Paths of several methods, and the same subsets judged alike.
+    """Result of :func:`compare_paths`: paths of several methods, evaluated alike.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class PathComparison:
 
     @property
     def error_label(self) -> str:
-        """What the judged errors are, and of which kind."""
+        """Name and kind of the evaluated errors."""
         return next(iter(self.judged.values())).error_label
 
     def to_frame(self, backend: Make = None) -> Any:
@@ -37,7 +37,7 @@ class PathComparison:
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Of which make; by default the first that is installed.
+            Data frame library; by default the first that is installed.
         """
         every = [(size, name) for name, path in self.judged.items() for size in path.sizes]
         every.sort(key=lambda pair: pair[0])  # methods stay in their order
@@ -85,29 +85,29 @@ def compare_paths(
     cv: Any = None,
     selectors: Mapping[str, Any] | None = None,
 ) -> PathComparison:
-    """Judge the paths of several methods by one estimator.
+    """Evaluate the paths of several methods with one estimator.
 
     Parameters
     ----------
     paths : mapping of str to SelectionPath
-        By the name to show; all of the same columns.
+        Paths by display name; all of the same columns.
     estimator : scikit-learn regressor or classifier
-        It is cloned for every size of every path. With a fixed ``random_state`` equal subsets err
-        equally.
+        It is cloned for every size of every path. With a fixed ``random_state`` equal subsets
+        have equal errors.
     X, y : array or data frame, array
         The data to fit on, with the columns that the paths were made of.
     X_test, y_test : array or data frame, array, optional
         Data that neither the searches nor the fits have seen: the errors are honest.
     cv : int, splitter or list of splits, optional
-        Without test data: cross-validate on X. If the paths were chosen on X this flatters them,
+        Without test data: cross-validate on X. If the paths were chosen on X this is optimistic,
         and is called a selection error. Without ``cv`` it is the training error.
     selectors : mapping of str to estimator, optional
-        For nested cross-validation: what made each of the paths.
+        For nested cross-validation: the estimator of each path.
 
     Returns
     -------
     PathComparison
-        ``plot()`` is the picture, ``to_frame()`` the table.
+        With ``plot()`` and ``to_frame()``.
 
     Examples
     --------

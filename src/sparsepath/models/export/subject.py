@@ -4,6 +4,7 @@ A model of ``TableSelector`` is a formula of columns that ``TablePreparation`` m
 is one of the terms below, expressions on columns of the table that every language can write down.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.data.features import Feature
+from sparsepath.data.classes import USUAL_SLOPE
 from sparsepath.data.names import NumberedNames
-from sparsepath.data.table import TablePreparation
-from sparsepath.data.units import unit_of
 from sparsepath.errors import InputError
-from sparsepath.path_record import versions_in_use
-from sparsepath.running import Formula
+from sparsepath.models.predictors import Formula
+from sparsepath.system.json_files import versions_in_use
+from sparsepath.tables.features import Feature
+from sparsepath.tables.preparation import TablePreparation
+from sparsepath.tables.units import unit_of
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Subject:
     terms: list[Term] | None = None
     # Of the columns in use, where they are known: by the values or by the name.
     units: dict[str, str] = field(default_factory=dict)
+    slope: float = USUAL_SLOPE  # what multiplies scores before the logistic function
+    threshold: float = 0.0  # the score above which the second of the two classes is predicted
 
     @classmethod
     def of(cls, model: Any, size: int | None = None) -> "Subject":
@@ -107,11 +111,15 @@ class Subject:
             names, every = preparation.get_feature_names_out(), terms(preparation)
             n_columns, made = len(names), [every[i] for i in formula.columns.tolist()]
         classes = getattr(model, "classes_", None)
+        scored = classes is not None and hasattr(model, "_slope_at")
         beneath = getattr(model, "selector_", model)
         kind = getattr(model, "estimator_", type(beneath).__name__)
         plural, version = "" if size == 1 else "s", versions_in_use()["sparsepath"]
         inputs = [str(names[i]) for i in formula.columns.tolist()]
         columns = inputs if made is None else [term.name for term in made]
+        values = [text for term in made or [] for text in (term.value, *term.values)]
+        labels = [] if classes is None else [str(label) for label in np.asarray(classes).tolist()]
+        _check_texts([*inputs, *columns, *values, *labels])
         units = {name: told.get(name) or unit_of(name) for name in columns}
         return cls(
             formula,
@@ -121,6 +129,8 @@ class Subject:
             f"{kind} on {size} feature{plural}, written by sparsepath {version}",
             made,
             {name: unit for name, unit in units.items() if unit},
+            model._slope_at(size) if scored else USUAL_SLOPE,
+            model._threshold_at(size) if scored else 0.0,
         )
 
     @property
@@ -154,8 +164,18 @@ class Subject:
         return found
 
 
+def _check_texts(texts: list[str]) -> None:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{text!a} has half of a character, which no file can hold; rename it."
+            ) from error
+
+
 def check_size(size: int, models: Iterable[int]) -> None:
-    """Refuse a size of which there is no model."""
+    """Raise an error for a size without a model."""
     known = sorted(models)
     if size not in known:
         raise InputError(
@@ -179,6 +199,6 @@ def number(value: float) -> str:
     >>> number(1.0), number(0.1), number(-1e-300)
     ('1.0', '0.1', '-1e-300')
     """
-    if not np.isfinite(value):
+    if not math.isfinite(value):
         raise InputError("the model has coefficients that are not finite; it cannot be exported.")
     return repr(float(value))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.selector import PathSelector
+from sparsepath.base.selector import PathSelector
 
 
 class LinearFace(PathSelector):
@@ -20,6 +20,7 @@ class LinearFace(PathSelector):
     def _take(self, size: int) -> None:
         super()._take(size)
         model: Any = self.path_.model(size)
+        model = getattr(model, "model", model)  # of the linear predictor, if there is a link
         coef = np.zeros((model.coef.shape[1], self.n_features_in_))
         coef[:, self.selected_] = model.coef.T
         self.coef_, self.intercept_ = coef, model.intercept.copy()

@@ -1,4 +1,4 @@
-"""``export``: a fitted model, in the language asked for."""
+"""``export``: write a fitted model in another language."""
 
 import json
 import os
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from sparsepath.errors import InputError
-from sparsepath.export.c import c
-from sparsepath.export.onnx import onnx
-from sparsepath.export.scripts import javascript, python
-from sparsepath.export.sql import sql
-from sparsepath.export.subject import Subject
-from sparsepath.files import replacing
+from sparsepath.models.export.c import c
+from sparsepath.models.export.onnx import onnx
+from sparsepath.models.export.scripts import javascript, python
+from sparsepath.models.export.sql import sql, sql_probability
+from sparsepath.models.export.subject import Subject
+from sparsepath.system.files import replacing
 
 SCHEMA = {"schema": "sparsepath/formula", "schema_version": 1}
 
@@ -38,7 +38,10 @@ def as_json(subject: Subject) -> str:
         "intercept": formula.intercept.tolist(),
         "hidden": hidden,
         "bounds": None if formula.bounds is None else formula.bounds.tolist(),
+        "link": formula.link,
         "classes": subject.classes,
+        "slope": None if subject.classes is None else subject.slope,
+        "threshold": None if subject.classes is None else subject.threshold,
     }
     return json.dumps(record, allow_nan=False, indent=1, default=str) + "\n"
 
@@ -50,6 +53,7 @@ FORMATS: dict[str, tuple[Callable[[Subject], str | bytes], str]] = {
     "onnx": (onnx, "an ONNX graph in double precision (needs onnx)"),
     "python": (python, "one module that needs nothing else"),
     "sql": (sql, "one expression, for SQLite and DuckDB"),
+    "sql-probability": (sql_probability, "the same for the probability of the second class"),
 }
 
 

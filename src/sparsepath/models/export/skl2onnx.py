@@ -3,8 +3,8 @@
 from typing import Any
 
 from sparsepath.errors import InputError
-from sparsepath.export.onnx import DOUBLE, FLOAT, OPSET, Graph
-from sparsepath.export.subject import Subject
+from sparsepath.models.export.onnx import DOUBLE, FLOAT, OPSET, Graph
+from sparsepath.models.export.subject import Subject
 
 
 def register_skl2onnx(*selectors: type) -> None:

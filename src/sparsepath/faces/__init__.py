@@ -1,1 +1,0 @@
-"""What the scikit-learn faces of all methods share."""

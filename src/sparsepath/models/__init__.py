@@ -1,0 +1,1 @@
+"""Fitted models as plain data: formulas, model files, export to other languages."""

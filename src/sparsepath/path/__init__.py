@@ -1,0 +1,1 @@
+"""The selection path: best subset, error and coefficients of every size."""
