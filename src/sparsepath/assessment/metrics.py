@@ -1,32 +1,38 @@
 """How far a prediction is off, sample by sample, on samples that the search never saw.
 
-A yardstick turns what a model puts out for some samples into one loss per sample, in the units of
+A metric turns what a model puts out for some samples into one loss per sample, in the units of
 the criterion that its search minimised, so that the two can stand side by side:
 
 squared    sum over targets of (y - f)^2; for classes the targets are +-1, one against the rest
 absolute   sum over targets of |y - f|
-zero_one   whether the class with the largest score is another
+zero_one   whether the class with the largest score is another; of equal scores the first wins
 balanced   the same, each class weighing alike
 logistic   minus the logarithm of the probability of the class
 auc        share of pairs of one sample of each class in the wrong order, ties half; a pair needs
            two samples, so a part that is left out has one figure for all its samples
 ranking    half the mean of (d_i - d_j)^2 over pairs within a query, d = y - f: the squares about
            the query's mean
+deviance   twice the loss in log likelihood to a perfect fit (Poisson, Gamma, Tweedie); outputs are
+           predicted means, above zero
+concordance   share of pairs in the wrong order of risk, ties half, where the sample with the
+           shorter time had the event; one figure for all samples of a part, as for auc
 disagreement  share of pairs within a query, with different targets, in the wrong order, ties half;
            one figure for all samples of a part, as for auc
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit, logsumexp
+from scipy.special import log_expit, logsumexp, xlogy
 
-from sparsepath.classes import coded, winners
+from sparsepath.data.classes import coded, winners
 
 Floats: TypeAlias = NDArray[np.float64]
+TINY_MEAN = 1e-10  # what a predicted mean counts as that is not above zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +66,16 @@ class Truth:
 
 def squared(truth: Truth, outputs: Floats) -> Floats:
     """Squares, summed over targets."""
-    return np.square(truth.values - outputs).sum(1)
+    return _over_targets(np.square(truth.values - outputs))
 
 
 def absolute(truth: Truth, outputs: Floats) -> Floats:
     """Absolute differences, summed over targets."""
-    return np.abs(truth.values - outputs).sum(1)
+    return _over_targets(np.abs(truth.values - outputs))
+
+
+def _over_targets(losses: Floats) -> Floats:
+    return losses[..., 0] if losses.shape[-1] == 1 else losses.sum(-1)
 
 
 def zero_one(truth: Truth, outputs: Floats) -> Floats:
@@ -115,6 +125,34 @@ def disagreement(truth: Truth, outputs: Floats) -> Floats:
     return np.full(len(y), wrong / pairs if pairs else np.nan)
 
 
+def concordance(truth: Truth, outputs: Floats) -> Floats:
+    """The share of comparable pairs in the wrong order of risk; NaN if there is no pair.
+
+    Targets are time and event; a pair is comparable if its shorter time is that of an event.
+    """
+    time, event, risk = truth.values[:, 0], truth.values[:, 1] > 0, outputs[:, 0]
+    wrong = pairs = 0.0
+    for i in np.flatnonzero(event):
+        later = (time > time[i]) | ((time == time[i]) & ~event)
+        pairs += np.count_nonzero(later)
+        wrong += np.count_nonzero(risk[later] > risk[i])
+        wrong += 0.5 * np.count_nonzero(risk[later] == risk[i])
+    return np.full(len(time), wrong / pairs if pairs else np.nan)
+
+
+def tweedie(truth: Truth, outputs: Floats, power: float) -> Floats:
+    """Unit deviances of predicted means; a mean that is not above zero counts as tiny."""
+    y, mu = truth.values[:, 0], np.maximum(outputs[:, 0], TINY_MEAN)
+    if power == 1:
+        return np.asarray(2 * (xlogy(y, y / mu) - y + mu))
+    if power == 2:
+        ratio = y / mu
+        return np.asarray(2 * (ratio - 1 - np.log(ratio)))
+    own = np.maximum(y, 0.0) ** (2 - power) / ((1 - power) * (2 - power))
+    fitted = mu ** (2 - power) / (2 - power) - y * mu ** (1 - power) / (1 - power)
+    return np.asarray(2 * (own + fitted))
+
+
 @dataclass(frozen=True)
 class Yardstick:
     """One way to judge predictions: ``losses`` of samples, and what their mean is called.
@@ -130,6 +168,12 @@ class Yardstick:
 
     def by_size(self, truth: Truth, outputs: Mapping[int, Floats]) -> Floats:
         """The losses of the samples, a column for each size."""
+        if self.losses in (squared, absolute):  # of all sizes at once
+            return self.losses(truth, np.stack(list(outputs.values()))).T
+        if self.losses is zero_one and truth.index is not None:
+            scores = np.stack(list(outputs.values()))
+            won = scores.argmax(-1) if scores.shape[-1] > 1 else scores[..., 0] > 0
+            return np.asarray(won != truth.index, dtype=np.float64).T
         return np.column_stack([self.losses(truth, out) for out in outputs.values()])
 
 
@@ -141,9 +185,21 @@ YARDSTICKS = {
     "logistic": Yardstick("log loss", logistic),
     "auc": Yardstick("AUC error", auc, by_part=True),
     "ranking": Yardstick("pairwise squared error", ranking),
+    "concordance": Yardstick("concordance error", concordance, by_part=True),
     "disagreement": Yardstick("ranking error", disagreement, by_part=True),
 }
-RATES = tuple(YARDSTICKS[name].name for name in ("zero_one", "balanced", "auc", "disagreement"))
+DEVIANCES = {1.0: "Poisson deviance", 2.0: "Gamma deviance"}
+
+
+def deviance(power: float) -> Yardstick:
+    """The measure of a Tweedie deviance; power 1 is Poisson, 2 is Gamma."""
+    name = DEVIANCES.get(power, f"Tweedie deviance (power {power:g})")
+    return Yardstick(name, partial(tweedie, power=power))
+
+
+RATES = tuple(
+    YARDSTICKS[name].name for name in ("zero_one", "balanced", "auc", "disagreement", "concordance")
+)
 
 
 def balancing(truth: Truth, weights: Floats) -> Floats:

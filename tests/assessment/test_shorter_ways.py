@@ -8,9 +8,9 @@ from sklearn.model_selection import KFold
 
 from slow_twins.judging import products_of_rows
 from sparsepath import GraftingRegressor, GraftingRegressorCV, LarsSelector
+from sparsepath.assessment.repetitions import Repetition, searches
+from sparsepath.assessment.stability_selection import halves_of
 from sparsepath.data.condensed import Products
-from sparsepath.judging.halves import halves_of
-from sparsepath.judging.repeating import Repetition, searches
 
 METHODS = {
     "lars": LarsSelector(),
@@ -82,7 +82,7 @@ def test_the_same_as_fits(name, seed, monkeypatch):
     X, y = problem(seed)
     estimator = METHODS[name]
     assert estimator._search_many(X, y, {}, again(y)) is not None, "the shorter way is taken"
-    monkeypatch.setattr("sparsepath.judging.repeating._model", None)  # and no other
+    monkeypatch.setattr("sparsepath.assessment.repetitions._model", None)  # and no other
     for found, one in zip(searches(estimator, X, y, {}, again(y)), again(y), strict=True):
         check(found, estimator, X, y, one)
 

@@ -1,4 +1,4 @@
-"""What judging will cost, told before it is spent.
+"""Estimate the run time of validation, permutations and resampling.
 
 Folds, shuffles and halves repeat the search, each on its part of the rows. Where one search is
 quick, the first few repetitions of each kind are made, by the very road that all of them will
@@ -6,7 +6,6 @@ take, and the others take as long; else the time of the search is taken times th
 That of a fitted estimator is on its path, so that nothing is run then.
 """
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,19 +15,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from sparsepath.frames import Make, make_frame
-from sparsepath.judging.folds import parts_of
-from sparsepath.judging.halves import halves_of
-from sparsepath.judging.null import FOLDS, orders_of
-from sparsepath.judging.repeating import (
+from sparsepath.assessment.folds import parts_of
+from sparsepath.assessment.null import FOLDS, orders_of
+from sparsepath.assessment.repetitions import (
     Repetition,
     by_rows,
     fitted,
     has_path,
     quiet_copy,
+    repetitions,
     searches,
     with_groups,
 )
+from sparsepath.assessment.stability_selection import halves_of
+from sparsepath.system.frames import Make, make_frame
 
 QUICK = 2.0  # seconds of a search up to which some repetitions are made to see what they take
 TRIED = 4  # repetitions
@@ -45,14 +45,14 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Planned:
-    """What a search and its repetitions will take.
+    """Estimated run time of a search and its repetitions.
 
     Attributes
     ----------
     search : float
         Seconds of the search itself.
     repeated : tuple of Repeated
-        What comes on top of it: ``what`` is done how many ``times``, in how many ``seconds``.
+        Repetitions: ``what`` is repeated, how many ``times``, in how many ``seconds``.
     """
 
     search: float
@@ -99,21 +99,21 @@ def plan(
     groups: Any = None,
     **fit_params: Any,
 ) -> Planned:
-    """Tell what a fit with validation, shuffles and halves will take, by a few trials.
+    """Estimate the run time of a fit with validation, shuffles and halves, by a few trials.
 
     Parameters
     ----------
     estimator : estimator with a path, or any scikit-learn predictor
-        It is cloned. If it is fitted, its path says what a search takes; else one is made.
+        It is cloned. If it is fitted, its path gives the time of a search; otherwise one is run.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     validation : "auto", int, "loo", "time", splitter, list of splits or None
-        How samples are left out for the honest error: a number of folds, a splitter of
-        scikit-learn's, or rows. "auto": as the estimator has it, else ten folds.
+        Outer splits for the honest error: a number of folds, a scikit-learn splitter, or a list of
+        splits. "auto": the default of the estimator, or ten folds.
     null, stability : int
-        How often the search will be repeated with y shuffled, and on halves.
+        Number of repetitions with shuffled y, and on random halves.
     groups : array, optional
-        Samples that must not be parted.
+        Group labels; groups are kept together.
     **fit_params
         More arguments of ``fit``.
 
@@ -131,7 +131,10 @@ def plan(
     kinds: list[tuple[str, int, Sequence[Repetition]]] = []
     if (folds := _folds(estimator, validation)) is not None:
         classes = is_classifier(estimator)
-        parts = parts_of(folds, X, y, groups, given.get("sample_weight"), classes=classes)
+        weights, repeats = given.get("sample_weight"), 1
+        if _is_auto(validation) and _is_auto(getattr(estimator, "validation", "auto")):
+            repeats = repetitions(estimator, X.shape[0], X.shape[1], folds)
+        parts = parts_of(folds, X, y, groups, weights, classes=classes, repeats=repeats)
         again = [Repetition(rows=train) for train, _ in parts.splits]
         kinds.append(("with rows left out", len(again), again))
     if null:
@@ -176,9 +179,13 @@ def _search(estimator: Any, X: Any, y: Any, given: Any) -> float:
 def _folds(estimator: Any, validation: Any) -> Any:
     """What "auto" means for an estimator."""
     for usual in (getattr(estimator, "validation", 10), getattr(estimator, "_n_folds", 10)):
-        if isinstance(validation, str) and validation == "auto":
+        if _is_auto(validation):
             validation = usual
     return validation
+
+
+def _is_auto(validation: Any) -> bool:
+    return isinstance(validation, str) and validation == "auto"
 
 
 def _seconds(
@@ -194,9 +201,7 @@ def _seconds(
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """The seconds of some work; of a second time where the first had to load compiled loops."""
-    while True:
-        loaded, began = "numba" in sys.modules, time.perf_counter()
-        work()
-        if loaded or "numba" not in sys.modules:
-            return time.perf_counter() - began
+    """The seconds of some work."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sparsepath import GraftingClassifier, SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.judging.neighbours import err_alike
-from sparsepath.judging.yardsticks import Truth
+from sparsepath.assessment.metrics import Truth
+from sparsepath.assessment.serial_correlation import err_alike
 
 
 def patients(seed, together=6, n=150):

@@ -1,5 +1,6 @@
 """Every public selector that predicts has honest errors, and chooses by them."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 
-from contract.every import LABELS, NAMES, NUMBERS, SELECTORS, X, make, takes
+from contract.every import LABELS, NAMES, NUMBERS, SELECTORS, X, make, takes, target
 from sparsepath import (
     InputError,
     MutualInfoSelector,
@@ -24,10 +25,6 @@ from sparsepath import (
 FOLDS = KFold(3, shuffle=True, random_state=1)
 GROUPS = np.arange(48) * 7 % 12  # of four
 PREDICTORS = [name for name in NAMES if hasattr(SELECTORS[name], "predict")]
-
-
-def target(name):
-    return LABELS if is_classifier(SELECTORS[name]()) else NUMBERS
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +126,8 @@ def _losses(model, X, y):
     """By what the path is judged, written out."""
     usual = "zero_one" if is_classifier(model) else "squared"
     stick = getattr(model, "_yardstick", usual)
+    if stick == "concordance":
+        return np.full(len(y), discordance(y[:, 0], y[:, 1], model.predict(X)))
     if stick == "ranking":
         off = y - model.predict(X)
         return (off - off.mean()) ** 2 * len(y) / (len(y) - 1)
@@ -139,6 +138,16 @@ def _losses(model, X, y):
         return (model.predict(X) != y).astype(float)
     scores = model.decision_function(X)
     return (sign - scores) ** 2 if stick == "squared" else np.log1p(np.exp(-sign * scores))
+
+
+def discordance(time, event, risk):
+    """Pair by pair: the shorter time must be that of an event, and have the higher risk."""
+    wrong = [
+        0.5 if risk[i] == risk[j] else float(risk[i] < risk[j])
+        for i, j in itertools.permutations(range(len(time)), 2)
+        if event[i] and (time[i] < time[j] or (time[i] == time[j] and not event[j]))
+    ]
+    return np.mean(wrong)
 
 
 @pytest.mark.parametrize("name", PREDICTORS)
@@ -155,7 +164,9 @@ def test_without_validation_there_is_no_honest_error(name):
 def test_by_default(name):
     model = make(name).fit(X, target(name))
     folds = model._n_folds
-    assert model.path_.validation == f"{folds}-fold"
+    repeats = model.honest_.repeats
+    times = f", {repeats} times" if repeats > 1 else ""
+    assert model.path_.validation == f"{folds}-fold{times}"
     assert model.honest_.size == len(model.selected_)
 
 

@@ -1,4 +1,4 @@
-"""Is there anything at all? How low an error the same search reaches when y is shuffled.
+"""Is there any signal? The errors that the same search reaches on shuffled targets.
 
 Shuffling y breaks every tie between X and y and leaves all else as it is, so the errors of the
 search on shuffled targets are what it reaches where there is nothing to find. With E for the
@@ -22,23 +22,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Axes
-from sparsepath.errors import InputError
-from sparsepath.frames import Make, make_frame
-from sparsepath.judging import pictures
-from sparsepath.judging.left_out import left_out
-from sparsepath.judging.repeating import (
+from sparsepath.assessment import plots as pictures
+from sparsepath.assessment.metrics import Floats
+from sparsepath.assessment.out_of_sample import left_out
+from sparsepath.assessment.repetitions import (
+    LOADED,
     Repetition,
     Searched,
-    by_rows,
+    data_by_rows,
     has_path,
     rows_of,
     searches,
     with_groups,
 )
-from sparsepath.judging.yardsticks import Floats
-from sparsepath.running.interrupts import Interruptible
-from sparsepath.wording import brief
+from sparsepath.errors import InputError
+from sparsepath.system.arrays import Axes
+from sparsepath.system.frames import Make, make_frame
+from sparsepath.system.interrupts import Interruptible
+from sparsepath.system.number_format import brief
 
 FOLDS = 5  # for predictors without a path
 LEVEL = 0.05  # p-values above this: nothing is there that the search could not find in noise
@@ -47,21 +48,22 @@ SHUFFLES = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches t
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """Errors of a search on shuffled targets, and what they say of the error on the true ones.
+    """Result of :func:`permutation_null`: errors on shuffled targets, and p-values.
 
     Attributes
     ----------
     sizes : tuple of int
+        Sizes on the path.
     errors : array of shape (K,)
-        The criterion on the data.
+        Criterion on the data.
     null_errors : array of shape (n_permutations, K)
-        The criterion on shuffled targets.
+        Criterion on shuffled targets.
     p_values : array of shape (K,)
-        Per size, adjusted for looking at all sizes.
+        p-value per size, adjusted for looking at all sizes (max-T).
     p_value : float
-        Of the path as a whole.
+        p-value of the path.
     criterion : str
-        What the errors are.
+        Name of the criterion.
     """
 
     sizes: tuple[int, ...]
@@ -82,7 +84,7 @@ class Null:
         return not self.anything and len(self.null_errors) >= SHUFFLES
 
     def applied_to(self, model: Any) -> Any:
-        """A copy of a fitted estimator that heeds this.
+        """A copy of a fitted estimator that takes this result into account.
 
         Its ``honest_`` has the p-value, and if nothing was found it uses the smallest model on its
         path, as a rule the empty one.
@@ -104,20 +106,20 @@ class Null:
         return model.at_size(model.path_.sizes[0]) if self.is_nothing else model
 
     def sentence(self) -> str:
-        """What came out, in one sentence."""
+        """Return the result in one sentence."""
         n = len(self.null_errors)
         size = self.sizes[int(self.p_values.argmin())]
         found = self.errors[self.sizes.index(size)]
         typical = float(np.median(self.null_errors[:, self.sizes.index(size)]))
         told = (
-            f"with y shuffled {n} times the same search reaches {brief(typical)} at size {size} "
-            f"(median) where it reached {brief(found)}: p = {self.p_value:.3g}"
+            f"(p = {self.p_value:.3g}): with the target shuffled {n} times, the same search has a "
+            f"median error of {brief(typical)} at size {size}; on the data {brief(found)}."
         )
         if self.anything:
-            return f"There is something: {told}."
+            return f"The signal is real {told}"
         if not self.is_nothing:
-            return f"{told[0].upper()}{told[1:]}. That is too few to tell; {SHUFFLES} are needed."
-        return f"Nothing here that the search does not find in noise: {told}."
+            return f"Undecided {told} At least {SHUFFLES} shuffles are needed."
+        return f"No signal beyond noise {told}"
 
     def to_frame(self, backend: Make = None) -> Any:
         """One row per size: size, error, null_median, null_least, p_value."""
@@ -155,20 +157,20 @@ def permutation_null(
     Parameters
     ----------
     estimator : estimator with a path, or any scikit-learn predictor
-        It is cloned; its search alone is repeated, without validation. One without a path is judged
-        by its error in five folds, with y and with y shuffled.
+        It is cloned; only its search is repeated, without validation. A predictor without a path
+        is evaluated by five-fold cross-validation, on y and on shuffled y.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     n_permutations : int
-        How often y is shuffled.
+        Number of shuffles.
     groups : array, optional
-        y is shuffled within these only, or if it is the same throughout each of them, between whole
-        groups; they are handed to ``fit`` if it takes groups.
+        Group labels. y is shuffled within groups, or between whole groups if it is constant within
+        each; passed on to ``fit`` if it takes groups.
     random_state : int
         Seed of the shuffles.
     callback : callable, optional
-        Called with the number done and of all; a true value ends the work there, and so does
-        Ctrl-C: what is done counts, if anything is.
+        Called with the number of finished shuffles and their total. A true return value stops the
+        work, as does Ctrl-C; the finished shuffles are used.
     **fit_params
         More arguments of ``fit``.
 
@@ -180,8 +182,8 @@ def permutation_null(
     >>> permutation_null(LarsSelector(2), X, y[:, 0], 19).anything
     False
     """
-    X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
+    X, y, given, _ = data_by_rows(X, y, given, LOADED)
     orders = orders_of(y, n_permutations, groups, random_state)
     if has_path(estimator):
         again = [Repetition(), *(Repetition(order=order) for order in orders)]

@@ -7,8 +7,8 @@ from itertools import cycle
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Axes, Figure
-from sparsepath.plots import BLUE, GREY, _figure, _label, _size_axis, plot_path
+from sparsepath.path.plots import BLUE, GREY, _figure, _label, _size_axis, plot_path
+from sparsepath.system.arrays import Axes, Figure
 
 MOST_SHOWN = 30  # features shown
 
@@ -102,7 +102,8 @@ def plot_contest(
         ax.plot(chosen, lies, "o", markersize=11, fillstyle="none", color=line.get_color())
     highest = max(empty, *(float(np.nanmin(errors)) for _, errors, _ in curves.values()))
     lowest = min(float(np.nanmin(errors)) for _, errors, _ in curves.values())
-    ax.set_ylim(lowest - 0.1 * (highest - lowest), highest + 0.3 * (highest - lowest))
+    span = highest - lowest or abs(highest) or 1.0
+    ax.set_ylim(lowest - 0.1 * span, highest + 0.3 * span)
     ax.set(ylabel=label, title="circles: the sizes that are chosen")
     ax.legend(frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)

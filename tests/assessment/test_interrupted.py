@@ -14,8 +14,8 @@ from sparsepath import (
     permutation_null,
     stability,
 )
-from sparsepath.judging.folds import parts_of
-from sparsepath.judging.left_out import left_out
+from sparsepath.assessment.folds import parts_of
+from sparsepath.assessment.out_of_sample import left_out
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 8))
@@ -95,7 +95,7 @@ def test_one_fold_is_no_error(done):
 
 
 def test_an_honest_error_by_parts_and_the_null_that_it_came_to():
-    with pytest.warns(PathWarning, match="10-fold, 3 of 10 parts"):
+    with pytest.warns(PathWarning, match="10-fold, 10 times, 3 of 100 parts"):
         found = honest_error(SparseRLSRegressor(3), X, y, null=30, callback=after(3))
     assert (found.chosen.whole, found.null) == (False, None)
     splits = parts_of(10, X, y).splits
@@ -114,7 +114,7 @@ def test_an_honest_error_by_parts_and_the_null_that_it_came_to():
     assert len(found.null.null_errors) == 7
     assert found.chosen.size > 0, "seven shuffles cannot say that nothing is here"
     assert not found.is_nothing
-    assert "too few to tell; 19 are needed" in found.sentence()
+    assert "At least 19 shuffles are needed" in found.sentence()
 
 
 @pytest.mark.parametrize(("data", "target"), [(X, y), (WIDE, LOUD)])
@@ -126,4 +126,4 @@ def test_shuffles_and_halves(data, target):
     assert "shuffled 5 times" in null.sentence()
     halves = stability(model, data, target, 20, callback=after(6))
     assert halves.n_runs == 6
-    assert "Over 6 halves" in halves.sentence()
+    assert "Over 6 random halves" in halves.sentence()

@@ -1,9 +1,9 @@
-"""Do rows that stand next to each other err alike?
+"""Do neighbouring rows have correlated errors?
 
-Folds that are dealt at random tell the error on new samples if the samples have nothing to do with
-each other. Rows of one person, or of one week, mostly stand together in a file, and err alike: too
-high, or too low, for what the features say. With e for the signed errors of samples left out, in
-the order of the rows,
+Random folds estimate the error on new samples if the samples have nothing to do with
+each other. Rows of one person, or of one week, mostly stand together in a file, with similar
+errors: too high, or too low, for what the features say. With e for the signed errors of samples
+left out, in the order of the rows,
 
     r = mean of e_i . e_{i+1} / mean of e_i . e_i
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from sparsepath.judging.yardsticks import Floats, Truth
+from sparsepath.assessment.metrics import Floats, Truth
 
 SURE_DEVIATIONS = 4.0  # standard deviations from which it is no chance
 MUCH = 0.1  # and the correlation from which it matters
@@ -35,7 +35,7 @@ def err_alike(
 ) -> dict[int, float]:
     """By size, the correlation r of the models, where it is no chance and matters.
 
-    Every part has the same sizes. Rows of one of the ``clusters`` are copies, which err the same
+    Every part has the same sizes. Rows of one of the ``clusters`` are copies, with the same errors
     and are left out together. ``logits`` says that what classes are put out as are logarithms of
     odds.
     """

@@ -1,14 +1,21 @@
 """What judging will cost is told before it is spent, by the road that will be taken."""
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
-from sparsepath import InputError, LarsSelector, SparseRLSRegressor, plan
-from sparsepath.judging import planning
+from sparsepath import (
+    InputError,
+    LarsSelector,
+    LSSVMForwardRegressor,
+    MLPGraftingRegressorCV,
+    MutualInfoRegressor,
+    MutualInfoSelector,
+    SparseRLSRegressor,
+    plan,
+)
+from sparsepath.assessment import planning
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 5))
@@ -18,6 +25,7 @@ y = X[:, 0] + rng.standard_normal(40)
 class Counting(LarsSelector):
     fits = 0
     _search_many = None  # no shorter way
+    _fold_seconds = None  # one assignment to folds
 
     def fit(self, X, y):
         type(self).fits += 1
@@ -37,21 +45,6 @@ def test_every_kind_is_counted_and_few_are_made(monkeypatch):
     assert Counting.fits == 1 + 3 * planning.TRIED
     assert found.seconds == pytest.approx(found.to_frame()["seconds"].sum())
     assert "in all 261 searches in about" in found.sentence()
-
-
-def test_a_search_that_had_to_load_compiled_loops_is_made_again(monkeypatch):
-    class Loading(Counting):
-        def fit(self, X, y):
-            sys.modules["numba"] = sys
-            return super().fit(X, y)
-
-    monkeypatch.setitem(sys.modules, "numba", None)  # as it was is put back at the end
-    monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr(Counting, "fits", 0)
-    plan(Loading(3), X, y, validation=None)
-    assert Loading.fits == 2
-    plan(Loading(3), X, y, validation=None)
-    assert Loading.fits == 3
 
 
 def test_a_slow_search_is_made_once_and_a_fitted_one_never(monkeypatch):
@@ -84,3 +77,26 @@ def test_what_is_not_asked_for_costs_nothing():
     assert kinds(plan(LinearRegression(), X, y, null=2))[1][1] == 10  # five folds of each shuffle
     with pytest.raises(InputError, match="n_permutations=-1"):
         plan(LarsSelector(2), X, y, null=-1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LSSVMForwardRegressor(),
+        MutualInfoRegressor(),
+        MutualInfoSelector(),
+        MLPGraftingRegressorCV(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_long_search_is_estimated_and_not_made(model, monkeypatch):
+    """The estimate is that of the estimator; nothing is fitted."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a search was made")
+
+    monkeypatch.setattr(type(model), "fit", refuse)
+    X = np.zeros((3000, 400))
+    told = plan(model, X, np.arange(3000.0), validation=None)
+    assert told.search == pytest.approx(model.expected_seconds(X))
+    assert model.expected_seconds(X) > 2.9 * model.expected_seconds(X[:1000])

@@ -21,8 +21,10 @@ from sklearn.preprocessing import StandardScaler
 
 from slow_twins import judging as twin
 from sparsepath import GraftingClassifierCV, InputError, SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.judging import honest_error, permutation_null, stability
-from sparsepath.judging.left_out import AskedToEndError, left_out
+from sparsepath.assessment import honest_error, permutation_null, stability
+from sparsepath.assessment.folds import parts_of
+from sparsepath.assessment.out_of_sample import AskedToEndError, left_out
+from sparsepath.assessment.repetitions import repetitions
 
 
 def problem(n, p, seed=0, relevant=3):
@@ -262,3 +264,80 @@ def test_asked_to_end():
         left_out(SparseRLSRegressor(1), X, y, 5, told=told)
     assert calls == [(0, 5), (1, 5), (2, 5)]
     assert left_out(SparseRLSRegressor(1), X, y, 5, told=told, keep=True).known.sum() == 8
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_repeated_folds_are_averaged(classes):
+    """Losses are means over assignments, each of which leaves every sample out once."""
+    X, y = problem(40, 4)
+    y = (y > 0).astype(int) if classes else y
+    model = (SparseRLSClassifier if classes else SparseRLSRegressor)(3)
+    parts = parts_of(5, X, y, classes=classes, repeats=4)
+    assert (len(parts.splits), parts.repeats, parts.label) == (20, 4, "5-fold, 4 times")
+    found = left_out(model, X, y, 5, repeats=4)
+    single = [left_out(model, X, y, parts.splits[i : i + 5]) for i in range(0, 20, 5)]
+    np.testing.assert_allclose(found.losses, np.mean([one.losses for one in single], axis=0))
+    np.testing.assert_allclose(found.by_repeat, [one.errors for one in single])
+    np.testing.assert_allclose(found.repeats_sd[1:], found.by_repeat.std(0, ddof=1)[1:])
+    assert found.repeats == 4
+    tests = [np.concatenate([test for _, test in parts.splits[i : i + 5]]) for i in (0, 5, 10, 15)]
+    for rows in tests:
+        assert sorted(rows) == list(range(40))
+    assert len({tuple(parts.splits[i][1]) for i in (0, 5, 10, 15)}) == 4, "different assignments"
+    first = parts_of(5, X, y, classes=classes).splits
+    for (train, test), (again, left) in zip(first, parts.splits, strict=False):
+        np.testing.assert_array_equal(train, again)
+        np.testing.assert_array_equal(test, left)
+
+
+def test_groups_stay_together_in_every_repetition():
+    X, y = problem(40, 4)
+    groups = np.arange(40) % 8
+    parts = parts_of(4, X, y, groups, repeats=3)
+    assert (len(parts.splits), parts.label) == (12, "4-fold by groups, 3 times")
+    for train, test in parts.splits:
+        assert not set(groups[train]) & set(groups[test])
+    assert len({tuple(test) for _, test in parts.splits}) > 8
+    assert parts_of(8, X, y, groups, repeats=3).repeats == 1, "one group at a time"
+    assert parts_of(40, X, y, repeats=3).repeats == 1, "one sample at a time"
+
+
+def test_the_shape_says_how_often_folds_are_assigned():
+    model = SparseRLSRegressor(20)
+    assert repetitions(model, 40, 10, 10) == repetitions(model, 150, 30, 10) == 10
+    assert repetitions(model, 300, 30, 10) == repetitions(model, 151, 30, 10) == 1
+    assert repetitions(model, 72, 7129, 10) > 1 == repetitions(model, 60, 60000, 10)
+    slow = SparseRLSRegressor(search="floating")
+    assert repetitions(slow, 100, 50, 10) < 10
+    assert repetitions(LinearRegression(), 40, 10, 10) == 1, "nothing is known of its time"
+
+
+@pytest.mark.validated
+def test_few_samples_have_several_assignments_by_default():
+    X, y = problem(40, 4)
+    record = SparseRLSRegressor(3).fit(X, y).honest_
+    assert (record.repeats, record.validation) == (10, "10-fold, 10 times")
+    assert record.repeats_sd > 0
+    assert "mean of 10 random assignments to folds, standard deviation" in record.sentence()
+    assert honest_error(SparseRLSRegressor(3), X, y).chosen == record
+    asked = SparseRLSRegressor(3, validation=10).fit(X, y).honest_
+    assert (asked.repeats, asked.repeats_sd, asked.validation) == (1, None, "10-fold")
+    assert "assignments" not in asked.sentence()
+    X, y = problem(160, 4)
+    assert SparseRLSRegressor(3).fit(X, y).honest_.repeats == 1
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize("seed", [23, 2])
+def test_a_chosen_empty_model_has_its_own_error(seed):
+    """Log-normal columns, in whose models a few samples err hugely."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 400))
+    X[:, :10] += 1.2 * y[:, None]
+    model = SparseRLSClassifier(20).fit(np.exp(1.2 * X), y)
+    assert len(model.selected_) == 0
+    same = model.at_size(0).honest_
+    assert model.honest_.error == same.error == pytest.approx(1.0)
+    assert model.honest_.interval == same.interval == pytest.approx((1.0, 1.0))
+    assert model.honest_.error == model.honest_.empty_error

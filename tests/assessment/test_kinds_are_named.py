@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sparsepath import GraftingRegressor, LarsSelector, SparseRLSRegressor, compare
+from sparsepath.assessment.out_of_sample import left_out
 from sparsepath.cli.compare import show as show_comparison
-from sparsepath.cli.predict import Predicted
+from sparsepath.cli.predict import Predictions
 from sparsepath.cli.predict import write as write_predictions
-from sparsepath.judging.left_out import left_out
 from sparsepath.report import contest_page, page, summary, told
 
 rng = np.random.default_rng(0)
@@ -122,7 +122,7 @@ def test_predictions_are_judged_on_the_rows_given_and_it_is_said_what_that_is_wo
     model = SparseRLSRegressor(3, validation=None).fit(X, y)
     error = float(np.sqrt(np.mean((y - model.predict(X)) ** 2)))
     write_predictions(
-        Predicted({"predicted": model.predict(X)}, {"rmse": error}), None, False, False
+        Predictions({"predicted": model.predict(X)}, {"rmse": error}), None, False, False
     )
     told = capsys.readouterr().err
     expected = f"On 60 rows: RMSE {error:.4g} (honest if the search has not seen these rows)."

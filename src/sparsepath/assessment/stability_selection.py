@@ -16,7 +16,7 @@ feature f among d, and p_f for the part of runs that did:
   those that are chosen no more often than a random guess would choose them, k/d);
 - **features that stand in for each other**: two that are chosen together more rarely than chance
   has it, though each is chosen often, and that are correlated; and copies of a feature that is
-  chosen often, of which a search may take the same one every time.
+  chosen often, even if a search takes the same one every time.
 """
 
 from collections.abc import Callable
@@ -28,23 +28,25 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.base import is_classifier
 
-from sparsepath.arrays import Axes
-from sparsepath.data.names import NumberedNames
-from sparsepath.errors import InputError
-from sparsepath.frames import Make, make_frame
-from sparsepath.judging import pictures
-from sparsepath.judging.folds import numbers
-from sparsepath.judging.repeating import (
+from sparsepath.assessment import plots as pictures
+from sparsepath.assessment.folds import numbers
+from sparsepath.assessment.metrics import Floats
+from sparsepath.assessment.repetitions import (
+    LOADED,
     Repetition,
     Searched,
-    by_rows,
+    data_by_rows,
     has_path,
     searches,
     selects_columns,
     with_groups,
 )
-from sparsepath.judging.yardsticks import Floats
-from sparsepath.running.interrupts import Interruptible
+from sparsepath.data.names import NumberedNames
+from sparsepath.data.sources import Source
+from sparsepath.errors import InputError
+from sparsepath.system.arrays import Axes
+from sparsepath.system.frames import Make, make_frame
+from sparsepath.system.interrupts import Interruptible
 
 Z90 = 1.6448536269514722
 OFTEN = 0.1  # parts of runs below this: too few to say what a feature stands in for
@@ -56,22 +58,24 @@ RARELY = 0.05  # level of "more rarely together than by chance", over all pairs 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What a search chose on halves of the data.
+    """Result of :func:`stability`: features selected on random halves of the data.
 
     Attributes
     ----------
     sizes : tuple of int
+        Sizes on the paths.
     frequencies : array of shape (K, n_features)
-        The part of runs in which a feature was chosen, by size.
+        Fraction of runs in which a feature was selected, by size.
     indices, indices_se : array of shape (K,)
         Nogueira's index by size, and its standard error.
     feature_names : tuple of str
+        Names of the features.
     runs : array of bool, shape (K, n_runs, n_often)
-        Whether a run chose a feature, of those in ``often``: in a tenth of the runs or more.
+        Whether a run selected a feature of ``often``.
     often : array of int
-        Copies of such a feature are among them.
+        Features selected in at least a tenth of the runs, and copies of them.
     correlations : array of shape (n_often, n_often)
-        Of these, absolute.
+        Absolute correlations of these features.
     """
 
     sizes: tuple[int, ...]
@@ -89,7 +93,7 @@ class Stability:
         return self.runs.shape[1]
 
     def stand_ins(self, size: int) -> list[tuple[str, ...]]:
-        """Groups of features of which one is chosen, at this size, where another is not."""
+        """Groups of interchangeable features at this size."""
         groups = _groups(self.runs[self._at(size)], self.correlations)
         return [tuple(self.feature_names[self.often[i]] for i in group) for group in groups]
 
@@ -117,26 +121,26 @@ class Stability:
         return float(chosen**2 / ((2 * threshold - 1) * self.frequencies.shape[1]))
 
     def sentence(self, size: int | None = None) -> str:
-        """What came out at one size (default: the largest), in one sentence."""
+        """Return the result at one size (default: the largest) in one sentence."""
         size = self.sizes[-1] if size is None else size
         chosen = self.frequency(size)
         told = ", ".join(f"{n} {p:.0%}" for n, p in list(chosen.items())[:8])
-        where = f"Over {self.n_runs} halves of the data the choice of {size}"
+        where = f"Over {self.n_runs} random halves of the data the selection of {size}"
         if np.isnan(self.index(size)):
             return f"{where} is {'all' if told else 'none'} of the features every time."
         low, high = self.interval(size)
         firm = sum(p >= FIRM for p in chosen.values())
         by_chance = self.expected_false(size)
-        told_of_them = f"{firm or 'none'}"
+        often = f"{firm or 'none'}"
         if (
             firm and by_chance < firm
         ):  # else the bound says nothing: too few features to choose from
-            told_of_them += f", of which at most {by_chance:.2g} are expected to be there by chance"
+            often += f"; chance alone would give at most {by_chance:.2g}"
         return (
             f"{where} has a stability of "
             f"{self.index(size):.2f} ({low:.2f} to {high:.2f}; 1 is the same every time); "
-            f"chosen most often: {told or 'nothing'}. In three quarters of the halves or more: "
-            f"{told_of_them}."
+            f"selected most often: {told or 'nothing'}. Features selected in at least 75 % of the "
+            f"halves: {often}."
         )
 
     def to_frame(self, backend: Make = None) -> Any:
@@ -172,24 +176,24 @@ def stability(
     callback: Callable[[int, int], object] | None = None,
     **fit_params: Any,
 ) -> Stability:
-    """Repeat a search on halves of the data.
+    """Measure how stable a selection is, by repeating the search on random halves.
 
     Parameters
     ----------
     estimator : estimator with a path, or any scikit-learn selector or predictor
-        It is cloned; its search alone is repeated, without validation. One without a path has one
-        size, the number of columns that it usually selects.
+        It is cloned; only its search is repeated, without validation. A selector without a path has
+        one size, the number of columns that it usually selects.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     n_halves : int
-        How many halves, in complementary pairs: an even number.
+        Number of halves, in complementary pairs: an even number.
     groups : array, optional
-        Groups stay whole; they are handed to ``fit`` if it takes groups.
+        Group labels; groups are kept together, and passed on to ``fit`` if it takes groups.
     random_state : int
         Seed of the halves.
     callback : callable, optional
-        Called with the number done and of all; a true value ends the work there, and so does
-        Ctrl-C: what is done counts, if that is two halves or more.
+        Called with the number of finished halves and their total. A true return value stops the
+        work, as does Ctrl-C; the finished halves are used if there are at least two.
     **fit_params
         More arguments of ``fit``.
 
@@ -207,8 +211,13 @@ def stability(
             f"{type(estimator).__name__} chooses among the samples, and no half has those of "
             "another: there is nothing that could be chosen again."
         )
-    X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
+    X, y, given, _ = data_by_rows(X, y, given, LOADED)
+    if isinstance(X, Source):
+        raise InputError(
+            f"the data have {X.shape[0]:,} x {X.shape[1]:,} numbers, and stability holds up to "
+            f"{LOADED:,} of them in memory; use some of the rows."
+        )
     halves = halves_of(estimator, y, n_halves, groups, random_state)
     done = searches(estimator, X, y, given, halves)
     found: list[Searched] = []
@@ -243,7 +252,7 @@ def stability(
 def halves_of(
     estimator: Any, y: Any, times: int, groups: Any = None, random_state: int = 0
 ) -> list[Repetition]:
-    """So many halves, in complementary pairs; of classes, halves of each."""
+    """So many halves, in complementary pairs; stratified for classification."""
     if not isinstance(times, int) or times < 2 or times % 2:
         raise InputError(f"n_halves={times!r}; give an even number from 2 up.")
     rng = np.random.default_rng(random_state)
@@ -339,5 +348,5 @@ def _with_copies(X: Any, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], F
 
 
 def _names(X: Any) -> tuple[str, ...]:
-    columns = getattr(X, "columns", None)
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
     return tuple(NumberedNames(X.shape[1]) if columns is None else map(str, columns))

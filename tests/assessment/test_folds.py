@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from sparsepath import InputError, PathWarning, SparseRLSClassifier
-from sparsepath.judging.folds import parts_of
+from sparsepath.assessment.folds import parts_of
 
 
 def folds_by_row(parts, n):

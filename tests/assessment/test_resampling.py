@@ -1,5 +1,7 @@
 """Correction of a chosen error, permutation null, stability: each against a plain version."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,15 +18,16 @@ from sparsepath import (
     SparseRLSClassifier,
     SparseRLSRegressor,
 )
-from sparsepath.choosing import places
-from sparsepath.judging import correction, permutation_null, stability
-from sparsepath.judging.halves import nogueira, split_in_two
-from sparsepath.judging.honest import attach, chosen_size, honest_error, told
-from sparsepath.judging.left_out import LeftOut
-from sparsepath.judging.null import p_values, shuffled
-from sparsepath.path import SelectionPath
-from sparsepath.rls import many
-from sparsepath.steps import Step
+from sparsepath.assessment import correction, permutation_null, stability
+from sparsepath.assessment.honest import attach, chosen_size, honest_error, told
+from sparsepath.assessment.null import p_values, shuffled
+from sparsepath.assessment.out_of_sample import LeftOut
+from sparsepath.assessment.stability_selection import nogueira, split_in_two
+from sparsepath.path.choosing import places
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import Step
+from sparsepath.rls.leave_one_out.in_memory import InMemory
+from sparsepath.rls.shared_moments import SharedParts
 
 
 def matrix(seed, n=30, K=5):
@@ -39,6 +42,7 @@ def matrix(seed, n=30, K=5):
         "5-fold",
         "squared error",
         np.linspace(0, 0.1, K),
+        by_repeat=losses.mean(0) * rng.uniform(0.9, 1.1, (4, 1)),
     )
 
 
@@ -56,8 +60,8 @@ def test_one_se_is_paired(seed):
 
 @pytest.mark.parametrize("rule", ["min", "one_se", 0.1])
 def test_correction_equals_loops(rule, monkeypatch):
-    found = matrix(3, n=25)
-    n = 25
+    found, n = matrix(3, n=25), 25
+    found = replace(found, losses=found.losses / np.linspace(1.5, 0.8, 5))  # chance decides
     rng = np.random.default_rng(correction.SEED)
     counts = rng.multinomial(n, np.full(n, 1 / n), 60)
     draws = [np.repeat(np.arange(n), row) for row in counts]
@@ -76,15 +80,15 @@ def test_correction_equals_loops(rule, monkeypatch):
         se = gaps.std(0) / np.sqrt(len(losses))
         return int(np.argmax(gaps.mean(0) <= se + 1e-15))
 
-    expected = twin.drawn_error(found.losses, draws, choose)
-    error, interval = correction.corrected(found, rule, n_draws=60)
-    assert error == pytest.approx(expected.mean())
-    k = choose(found.losses)
-    assert interval == pytest.approx(
-        twin.drawn_interval(
-            found.losses, draws, choose, k, error, correction.BETWEEN * found.between[k]
-        )
-    )
+    k, losses = choose(found.losses), found.losses
+    luck = twin.drawn_luck(losses, draws, choose, k, losses[:, 0].mean())
+    assert luck != 0
+    of = correction.corrected(found, rule, n_draws=60)
+    assert of.error == pytest.approx(losses[:, k].mean() + luck)
+    more = correction.BETWEEN * found.between[k] + found.by_repeat[:, k].var(ddof=1)
+    expected = twin.drawn_interval(losses, draws, choose, k, of.error, more, 1.35)
+    assert of.interval == pytest.approx(expected)
+    assert of.figures == {}
 
 
 def test_many_samples_are_drawn_in_bundles(monkeypatch):
@@ -93,9 +97,9 @@ def test_many_samples_are_drawn_in_bundles(monkeypatch):
     shares, totals = correction.bundles(found)
     assert len(shares) == 100
     np.testing.assert_allclose(totals.sum(0), found.errors)
-    error, (low, high) = correction.corrected(found, "min")
-    assert low < error < high
-    assert error == pytest.approx(found.errors.min(), rel=0.05)
+    of = correction.corrected(found, "min")
+    assert of.interval[0] < of.error < of.interval[1]
+    assert of.error == pytest.approx(found.errors.min(), rel=0.05)
 
 
 @pytest.mark.parametrize("rule", ["min", "one_se", 1])
@@ -135,11 +139,11 @@ def test_few_mistakes_leave_room_for_more(mistakes, rule):
 
 
 def test_an_error_without_spread_that_was_chosen_is_not_known_exactly():
-    """The empty model of balanced classes errs alike on every sample; another might be better."""
+    """A model that errs alike on every sample; another might be better."""
     rng = np.random.default_rng(0)
     losses = np.column_stack([np.full(10, 1.2), rng.exponential(1.1, 10)])
-    found = LeftOut((0, 1), losses, np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
-    record = told(found, 0, "one_se")
+    found = LeftOut((1, 2), losses, np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
+    record = told(found, 1, "one_se")
     assert record.interval[0] < 0.95 * record.error < 1.05 * record.error < record.interval[1]
     alone = LeftOut((0,), losses[:, :1], np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
     assert told(alone, 0, "one_se").interval == pytest.approx((1.2, 1.2))
@@ -164,6 +168,48 @@ def test_choosing_is_paid_for():
     naive, corrected = np.mean(gaps, axis=0)
     assert naive < -0.2
     assert abs(corrected) < 0.05
+
+
+def test_the_empty_model_is_reported_as_what_it_is():
+    """Where draws would choose other sizes with wild losses, the empty model stays what it is."""
+    rng = np.random.default_rng(0)
+    losses = np.column_stack([np.full(40, 1.0), np.exp(3 * rng.standard_normal((40, 3)) - 2)])
+    given = (np.full(40, 1 / 40), np.arange(40), "10-fold", "squared error")
+    found = LeftOut((0, 1, 2, 3), losses, *given)
+    record = told(found, chosen_size(found, "one_se"), "one_se")
+    assert record.size == 0
+    assert (record.error, *record.interval) == pytest.approx((1.0, 1.0, 1.0))
+    others = LeftOut((1, 2, 3, 4), losses, *given)  # the same losses, of a model that was chosen
+    assert correction.corrected(others, "one_se").interval != (1.0, 1.0)
+
+
+@pytest.mark.parametrize("scale", [3, 6, 12, 30])
+def test_wild_losses_leave_a_finite_interval(scale):
+    """One loss may outweigh all others; the interval then says little, but stays one."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        losses = np.exp(scale * rng.standard_normal((30, 4)))
+        losses[:, 0] = 1.0
+        found = LeftOut(
+            (1, 2, 3, 4), losses, np.full(30, 1 / 30), np.arange(30), "5-fold", "squared error"
+        )
+        for rule in ("min", "one_se"):
+            record = told(found, chosen_size(found, rule), rule)
+            low, high = record.interval
+            assert 0 <= record.error <= 3
+            assert low <= record.error <= high < 1000 * record.error
+
+
+def test_variation_between_assignments_widens_the_interval():
+    found = matrix(4)
+    steady = replace(found, by_repeat=np.repeat(found.errors[None], 4, 0))
+    wide, narrow = (told(one, 4, "one_se") for one in (found, steady))
+    assert narrow.repeats_sd == 0
+    assert wide.repeats_sd == pytest.approx(found.by_repeat[:, 4].std(ddof=1))
+    assert wide.error == narrow.error
+    assert wide.interval[0] < narrow.interval[0] < narrow.interval[1] < wide.interval[1]
+    wide, narrow = (path_of(one).step(4).honest_spread for one in (found, steady))
+    assert wide**2 == pytest.approx(narrow**2 + found.by_repeat[:, 4].var(ddof=1))
 
 
 def test_a_size_asked_for_is_not_corrected():
@@ -191,7 +237,7 @@ def test_null_on_noise_and_on_signal():
     model = SparseRLSRegressor(5, standardize=True)
     nothing = permutation_null(model, X, noise, 39)
     assert not nothing.anything
-    assert nothing.sentence().startswith("Nothing here")
+    assert nothing.sentence().startswith("No signal beyond noise")
     found = permutation_null(model, X, signal, 39)
     assert found.p_value == 1 / 40
     assert found.null_errors.shape == (39, 5)
@@ -203,7 +249,7 @@ def test_null_on_noise_and_on_signal():
     assert not honest_error(model, X, signal, choose=0).is_nothing, "none was asked for"
     without = honest_error(model, X, noise)
     assert without.is_nothing
-    assert without.sentence().startswith("Nothing here that holds on new data")
+    assert without.sentence().startswith("No signal beyond noise")
 
 
 def test_p_values_are_uniform_on_noise():
@@ -336,8 +382,8 @@ def test_stability_by_counting_over_complementary_halves():
         assert found.expected_false(2, threshold) == pytest.approx(expected)
     firm = sum(part >= 0.75 for part in counted.values())
     noise = twin.false_features(subsets, 7, 0.75)
-    bound = f", of which at most {noise:.2g} are expected" if noise < firm else "."
-    assert f"or more: {firm or 'none'}{bound}" in found.sentence()
+    bound = f"; chance alone would give at most {noise:.2g}." if noise < firm else "."
+    assert f"of the halves: {firm or 'none'}{bound}" in found.sentence()
 
 
 class Told(LinearRegression):
@@ -499,10 +545,12 @@ def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
         honest_error(model, X, X[:, 0], validation=5)
 
 
-def test_interrupted_searches_that_are_made_together_keep_whole_ones(monkeypatch):
+@pytest.mark.parametrize("engine", ["InMemory.path", "SharedParts.search"])
+def test_interrupted_searches_that_are_made_together_keep_whole_ones(engine, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((70, 1000)), rng.standard_normal(70)
-    search, calls = many.whole_search, 0
+    owner, name = {"InMemory.path": (InMemory, "path")}.get(engine, (SharedParts, "search"))
+    search, calls = getattr(owner, name), 0
 
     def impatient(*given, **more):
         nonlocal calls
@@ -511,8 +559,9 @@ def test_interrupted_searches_that_are_made_together_keep_whole_ones(monkeypatch
             raise KeyboardInterrupt
         return search(*given, **more)
 
-    monkeypatch.setattr(many, "whole_search", impatient)
+    monkeypatch.setattr(owner, name, impatient)
     model = SparseRLSRegressor(2, n_threads=1)
-    assert len(permutation_null(model, X, y, 30).null_errors) == 5  # the data and five of them
-    calls = 2
-    assert stability(model, X, y, 30).n_runs == 4
+    if owner is InMemory:
+        assert len(permutation_null(model, X, y, 30).null_errors) == 5  # the data and five of them
+    else:
+        assert stability(model, X, y, 30).n_runs == 6  # seven, in turns of two

@@ -8,30 +8,37 @@ to the folds at random from there; the seed is a hash of how the columns are ord
 
 - every fold has its share of every class;
 - shuffling the rows, or writing a row twice instead of giving it weight two, changes no fold;
-- nor do other units of the columns or of y.
+- nor do other units of the columns or of y;
+- the folds are the same from memory, from files and from a cluster. The keys of all rows are listed
+  for it, by a pass over the first columns, and one over all columns if these do not distinguish the
+  rows.
+
+More than ``MANY_ROWS`` rows are put in the order of a hash of their values instead, so that eight
+bytes are kept of each; other units then give other folds.
 
 Numbers are *not* dealt so that every fold has its share of small and large ones. Folds with equal
-means give the mean of the left-out samples away: the empty model would seem to err by (1 - 1/n)
+means give the mean of the left-out samples away: the empty model would seem to have (1 - 1/n)
 times the variance where the truth is (1 + 1/n), four per cent too little with 50 samples.
 
 **Equal rows.** A copy on the other side of a split gives the answer away. But where there are few
-values to have, as in answers of yes and no, different samples are equal by chance, and whoever
+values to have, as in answers of yes and no, different samples are equal by chance, and anyone who
 leaves out all of them at once leaves out all that is known of such a case. Which of the two it is,
-is told by how many pairs of rows would be equal if the columns, y among them, had nothing to do
-with each other: with C different rows, of which a_j pairs agree in column j,
+is decided by how many pairs of rows would be equal if the columns, y among them, had nothing to do
+with each other: with C different rows and a_j pairs that agree in column j,
 
     expected = n (n - 1) / 2  times the product over j of  a_j / (C (C - 1) / 2).
 
 If that is a hundredth of the pairs that are equal, or less, they are copies. Columns that do have
 to do with each other make chance likelier than this says; so where no column has values enough to
-tell most of the different rows apart, rows that occur more than three times on average are equal by
-chance too.
+distinguish most of the different rows, rows that occur more than three times on average are equal
+by chance too.
 """
 
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -39,15 +46,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, TimeSeriesSplit
 
-from sparsepath.data.cells import table_of
-from sparsepath.data.splitting import checked_split
+from sparsepath.data.row_values import SourceRows, row_hashes
+from sparsepath.data.sources import Source
+from sparsepath.data.splits import checked_split, count_groups
 from sparsepath.errors import InputError, warn_user
-from sparsepath.tuning import TUNING
+from sparsepath.tables.cells import table_of
 
 Rows = NDArray[np.intp]
 SEED = 0
 USUAL = 10  # folds
 FIRST_COLUMNS = 4  # columns that are looked at one by one
+MANY_ROWS = 200_000  # from which a hash of the row stands for its values
+MOST_KINDS = 4096  # different rows that are compared column by column
+KIND_NUMBERS = 1 << 24  # and numbers in them
 TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them at the least
 
 
@@ -58,6 +69,8 @@ class Parts:
     splits: list[tuple[Rows, Rows]]
     label: str  # as "10-fold"
     clusters: Rows  # (n,): which rows hang together
+    repeats: int = 1  # random assignments to folds, one after another in the splits
+    at_random: bool = False  # whether every case was assigned to a fold by itself
 
 
 def parts_of(
@@ -68,20 +81,27 @@ def parts_of(
     weights: Any = None,
     *,
     classes: bool = False,
+    repeats: int = 1,
 ) -> Parts:
-    """What ``validation`` asks for: a number of folds, a splitter, splits, "loo" or "time".
+    """Splits for ``validation``: a number of folds, a splitter, splits, "loo" or "time".
 
-    Folds are stratified if y are ``classes``.
+    Folds are stratified if y are ``classes``. A number of folds is assigned ``repeats`` times.
     """
     if isinstance(validation, Parts):
         return validation
     n = len(y)
     clusters: Rows = np.arange(n)
     if groups is not None:
+        count_groups(groups, n)
         clusters = np.unique(np.asarray(groups), return_inverse=True)[1]
     check_validation(validation)
     if isinstance(validation, Integral):
-        return _folds(int(validation), X, y, groups, weights, clusters, classes)
+        found = _folds(int(validation), X, y, groups, weights, clusters, classes, repeats)
+        return (
+            found
+            if found.repeats == 1
+            else replace(found, label=f"{found.label}, {found.repeats} times")
+        )
     if isinstance(validation, str) and validation == "loo":
         if groups is None:
             return _singly(X, y, weights)
@@ -89,9 +109,10 @@ def parts_of(
     if isinstance(validation, str):
         return _in_time(n, groups, clusters)
     if hasattr(validation, "get_n_splits"):
+        thin = np.broadcast_to(np.zeros(1), (n, 1)) if isinstance(X, Source) else X
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
-            splits = _checked(validation.split(X, y, groups), n)
+            splits = _checked(validation.split(thin, y, groups), n)
         label = _label(validation, len(splits))
     else:
         splits = _checked(validation, n)
@@ -114,7 +135,7 @@ def check_validation(validation: Any, n: int | None = None) -> None:
     elif isinstance(validation, str):
         if validation not in ("loo", "time"):
             raise _nothing_like(validation)
-    elif not hasattr(validation, "__iter__"):
+    elif not hasattr(validation, "__iter__") or getattr(validation, "ndim", 1) == 0:
         raise _nothing_like(validation)
     elif n is not None and isinstance(validation, Sequence):
         _checked(validation, n)
@@ -128,22 +149,30 @@ def _nothing_like(validation: Any) -> InputError:
 
 
 def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
-    """Row numbers of pairs that have no row on both sides, so that no training error is honest."""
+    """Row numbers, ascending, of pairs that have no row on both sides."""
     everyone = np.arange(n)
     found = [checked_split("validation", pair, i, everyone) for i, pair in enumerate(splits)]
     if not found:
         raise InputError("validation yields no splits; give at least one.")
-    return found
+    return [(np.sort(train), np.sort(test)) for train, test in found]
 
 
 def _in_time(n: int, groups: Any, clusters: Rows) -> Parts:
-    """Each part is predicted from all rows before it, and the first one not at all."""
+    """Each part is predicted from all rows before it, and the first one not at all.
+
+    The rows of a part are one cluster: errors of neighbouring rows are correlated, so that standard
+    errors come from what parts differ by.
+    """
     if groups is not None:
         raise InputError("validation='time' goes by the order of the rows; leave groups out.")
     if n < 3 * TIME_FEWEST:
         raise InputError(f"validation='time' needs {3 * TIME_FEWEST} rows, and there are {n}.")
     k = min(TIME_PARTS, n // TIME_FEWEST - 1)
-    return Parts(list(TimeSeriesSplit(k).split(clusters)), f"{k} parts in time order", clusters)
+    splits = list(TimeSeriesSplit(k).split(clusters))
+    together = clusters.copy()
+    for _, test in splits:
+        together[test] = clusters[test[0]]
+    return Parts(splits, f"{k} parts in time order", together)
 
 
 def _singly(X: Any, y: Any, weights: Any) -> Parts:
@@ -185,13 +214,25 @@ def _warn_of_copies(splits: list[tuple[Rows, Rows]], X: Any, y: Any, weights: An
 
 
 def _folds(
-    k: int, X: Any, y: Any, groups: Any, weights: Any, clusters: Rows, classes: bool
+    k: int,
+    X: Any,
+    y: Any,
+    groups: Any,
+    weights: Any,
+    clusters: Rows,
+    classes: bool,
+    repeats: int,
 ) -> Parts:
     if groups is not None:
-        k = _at_most(k, len(np.unique(clusters)), "groups")
+        count = len(np.unique(clusters))
+        k = _at_most(k, count, "groups")
         if k < 2:
             raise InputError("groups has one group only: nothing can be left out.")
-        return Parts(list(GroupKFold(k).split(X, y, groups)), f"{k}-fold by groups", clusters)
+        repeats = repeats if k < count else 1  # one group at a time: there is one assignment
+        deals = [GroupKFold(k)]
+        deals += [GroupKFold(k, shuffle=True, random_state=r) for r in range(1, repeats)]
+        splits = [split for deal in deals for split in deal.split(clusters, y, groups)]
+        return Parts(splits, f"{k}-fold by groups", clusters, repeats)
     counted = _counted(y, weights)
     case, mark = cases(X, y, counted)
     first = np.unique(case[counted], return_index=True)[1]  # a row of every case
@@ -199,10 +240,12 @@ def _folds(
     if k < 2:
         raise InputError("all samples are the same: nothing can be left out.")
     labels = np.unique(np.asarray(y), return_inverse=True)[1].reshape(len(y), -1)[counted][first]
-    fold = dealt(labels if classes else np.zeros_like(labels), k, mark)[case]
-    tests = [(fold == part) & counted for part in range(k)]
+    repeats = repeats if k < len(first) else 1  # one case at a time: there is one assignment
+    strata = labels if classes else np.zeros_like(labels)
+    folds = [dealt(strata, k, mark, r)[case] for r in range(repeats)]
+    tests = [(fold == part) & counted for fold in folds for part in range(k)]
     splits = [(np.flatnonzero(counted & ~test), np.flatnonzero(test)) for test in tests]
-    return Parts(splits, f"{k}-fold", case)
+    return Parts(splits, f"{k}-fold", case, repeats, at_random=True)
 
 
 def _at_most(k: int, count: int, what: str) -> int:
@@ -212,44 +255,93 @@ def _at_most(k: int, count: int, what: str) -> int:
     return min(k, count)
 
 
-def dealt(labels: NDArray[np.intp], k: int, mark: int = 0) -> Rows:
+def dealt(labels: NDArray[np.intp], k: int, mark: int = 0, repeat: int = 0) -> Rows:
     """The fold of each case, at random; those with the same labels (n x T) are spread evenly.
+
+    Every ``repeat`` is another assignment.
 
     >>> sorted(dealt(np.array([[0]] * 3 + [[1]] * 3), 3)[:3].tolist())
     [0, 1, 2]
     """
-    shuffled = np.random.default_rng([SEED, mark]).permutation(len(labels))
+    seed = [SEED, mark, repeat] if repeat else [SEED, mark]
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
     order = shuffled[np.lexsort(labels[shuffled].T)]
     fold: Rows = np.empty(len(labels), dtype=np.intp)
     fold[order] = np.arange(len(labels)) % k
     return fold
 
 
+class ArrayRows:
+    """The rows of an array, a sparse matrix or a table in memory, as numbers."""
+
+    def __init__(self, X: Any) -> None:
+        self.A = numbers(X)
+        self.shape = self.A.shape
+
+    def first(self, count: int) -> NDArray[np.float64]:
+        """The first columns."""
+        return _dense(self.A[:, : min(count, self.shape[1])])
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """See ``row_hashes``."""
+        return row_hashes(self.A)
+
+    def columns(self, rows: Rows) -> Iterator[NDArray[Any]]:
+        """The columns of some rows."""
+        some = self.A[rows]
+        some = some.tocsc() if hasattr(some, "tocsc") else some
+        yield from (_dense(some[:, [j]]).ravel() for j in range(self.shape[1]))
+
+
+def _dense(A: Any) -> NDArray[np.float64]:
+    return np.asarray(A.todense() if hasattr(A, "todense") else A, dtype=np.float64)
+
+
 def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     """For every row the place of its case in the order of cases, and a hash of that order.
 
-    Rows that do not count share the place 0.
+    Rows that do not count share the place 0. Many rows are ordered by their hash alone, which is
+    all that is kept of them.
     """
-    A = numbers(X)
+    X = SourceRows(X) if isinstance(X, Source) else ArrayRows(X)
     t = np.asarray(y)
     t = np.unique(t.ravel(), return_inverse=True)[1].reshape(len(t), -1)  # ranks: labels too
-    first = A[:, : min(FIRST_COLUMNS, A.shape[1])]
-    first = np.asarray(first.todense() if hasattr(first, "todense") else first, dtype=np.float64)
-    rows = np.flatnonzero(counted)
-    order, new = _in_order((*first.T[::-1], *t.T[::-1]), rows)
+    first, rows = X.first(FIRST_COLUMNS), np.flatnonzero(counted)
+    many, hashes = len(rows) > MANY_ROWS, None
+    keys: tuple[Any, ...] = (*first.T[::-1], *t.T[::-1])
+    if many:
+        keys = (row_hashes(np.column_stack(keys)),)
+    order, new = _in_order(keys, rows)
     if not new.all():  # a hash takes a pass over all columns
-        order, new = _in_order((_hashes(A), *first.T[::-1], *t.T[::-1]), rows)
+        hashes = X.hashes()
+        keys = (mixed(hashes + keys[0]),) if many else (hashes, *keys)
+        order, new = _in_order(keys, rows)
     C, n = int(new.sum()), len(rows)
-    if 1 < C < n:
+    if hashes is not None and 1 < C < n:
         times = np.bincount(np.cumsum(new) - 1)
         pairs = float((times * (times - 1.0)).sum()) / 2
-        if by_chance(A, t, rows[order[new > 0]], n, pairs):
+        one = rows[order[new > 0]]  # of every kind
+        most = min(MOST_KINDS, max(KIND_NUMBERS // max(1, X.shape[1]), 2))
+        if most < C:
+            one = one[np.argsort(mixed(hashes[one] + t[one, 0].astype(np.uint64)))[:most]]
+        if by_chance(chain(t[one].T, X.columns(one)), n, C, pairs):
             new[:] = 1
     place = np.zeros(len(t), dtype=np.intp)
     place[rows[order]] = np.cumsum(new) - 1
+    if many:
+        return place, 0
     in_order = first[rows[order[new > 0]]]
     ranks = [np.unique(column, return_inverse=True)[1] for column in in_order.T]
     return place, zlib.crc32(np.array(ranks, dtype="<i8").tobytes())
+
+
+def mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The same numbers in an order that has nothing to do with their size (as in splitmix64)."""
+    z = hashes ^ (hashes >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 def _in_order(keys: Sequence[Any], rows: Rows) -> tuple[Rows, Rows]:
@@ -275,27 +367,6 @@ def numbers(X: Any) -> Any:
     return table_of(X).codes()
 
 
-def _hashes(A: Any) -> NDArray[np.uint64]:
-    """A number per row, equal for equal rows: the sum of bits times odd numbers, modulo 2^64."""
-    rng = np.random.default_rng(SEED)
-    odd = rng.integers(0, 2**63, A.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    if hasattr(A, "indptr"):
-        A = A.astype(np.float64)
-        terms = (A.data + 0.0).view(np.uint64) * odd[A.indices]
-        sums = np.concatenate([[np.uint64(0)], np.cumsum(terms, dtype=np.uint64)])
-        return sums[A.indptr[1:]] - sums[A.indptr[:-1]]
-    total = np.zeros(A.shape[0], dtype=np.uint64)
-    if not A.flags.f_contiguous:  # a few rows at a time
-        height = max(1, TUNING.tile_numbers // max(1, A.shape[1]))
-        for i in range(0, len(A), height):
-            bits = (A[i : i + height] + 0.0).view(np.uint64)
-            total[i : i + height] = np.einsum("ij,j->i", bits, odd)
-        return total
-    for j in range(A.shape[1]):
-        total += (A[:, j] + 0.0).view(np.uint64) * odd[j]
-    return total
-
-
 def _label(splitter: Any, number: int) -> str:
     name = type(splitter).__name__
     if name in ("KFold", "StratifiedKFold"):
@@ -308,28 +379,17 @@ RARE = 0.01  # part of the equal pairs that chance may make, for them to be copi
 MOST_TIMES = 3  # times that a row of coarse columns may be there, on average, for it to be copied
 
 
-def by_chance(A: Any, t: NDArray[np.intp], first: NDArray[np.intp], n: int, pairs: float) -> bool:
+def by_chance(columns: Iterable[NDArray[Any]], n: int, C: int, pairs: float) -> bool:
     """Whether rows are equal by chance.
 
-    A and t are features and targets of all n rows, n x p and n x T, ``first`` has one row of each
-    kind, and so many ``pairs`` of rows are equal.
+    ``columns`` are targets and features of the C different rows, or of some of them, and of all n
+    rows so many ``pairs`` are equal.
     """
-    C, expected, widest = len(first), n * (n - 1) / 2, 0
-    for column in _columns(A, t, first):
-        counts = np.unique(column, return_counts=True)[1]
-        expected *= float((counts * (counts - 1.0)).sum()) / (C * (C - 1.0))
+    expected, widest = n * (n - 1) / 2, 0
+    for column in columns:
+        K, counts = len(column), np.unique(column, return_counts=True)[1]
+        expected *= float((counts * (counts - 1.0)).sum()) / (K * (K - 1.0))
         widest = max(widest, len(counts))
-        if expected <= RARE * pairs and (2 * widest > C or n <= MOST_TIMES * C):
+        if expected <= RARE * pairs and (2 * widest > K or n <= MOST_TIMES * C):
             return False
     return True
-
-
-def _columns(A: Any, t: NDArray[np.intp], first: NDArray[np.intp]) -> Iterator[NDArray[np.generic]]:
-    yield from t[first].T
-    some = A[first]
-    if hasattr(some, "tocsc"):
-        some = some.tocsc()
-        for j in range(some.shape[1]):
-            yield np.asarray(some[:, [j]].todense()).ravel()
-    else:
-        yield from some.T

@@ -1,0 +1,421 @@
+r"""The error of the chosen model, corrected for having been chosen.
+
+The least of several left-out errors is too good: where the curve is flat, chance decides which
+size is least, and the chosen size is the one that was lucky. The remedy is to choose and to
+measure on different samples. Rows of the matrix of left-out losses are drawn with replacement, as
+many as there are; the size is chosen on the rows drawn, by the rule that chose on all of them, and
+its loss is measured on the rows that were not drawn (Tsamardinos, Greasidou and Borboudakis 2018,
+*Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation*). No model
+is fitted again. With o_b(k) for the error of size k on the rows that draw b leaves, s_b for the
+size chosen in it, and s and e(s) for the chosen size and its error on all rows,
+
+    error = e(s) + mean over b of  o_b(s_b) - o_b(s).
+
+The mean of o_b(s) is e(s), so this is the mean of o_b(s_b) with less noise: where every draw
+chooses s, nothing is corrected. A difference counts at most the error of the smallest model, so
+that wild losses in a few draws do not decide the mean. Error rate and area under the curve of
+classifiers are corrected by the same choices in the same draws, on their own losses; for the
+latter, pairs of samples that are both left.
+
+Where the procedure was done in several ways, such as with several penalties (``LeftOut.others``),
+every draw chooses a way by the same rule first (``out_of_sample.py``), and s_b is a size of it.
+
+**The empty model** is the same in every draw and needs no correction: if it is chosen, its own
+error and interval are reported (``honest.py``).
+
+The interval. Losses are skewed (a squared error has few large ones), so the mean is studentised
+on a logarithmic scale: with e and s for the mean and standard error of the losses of the chosen
+size, and the same of draws with a star, the quantiles of log(e*/e) / (s*/e*) give the multiples of
+the relative standard error that reach up and down from the estimated error. No multiple is larger
+than ``MOST_MULTIPLE``, the quantile of Student's t with two degrees of freedom: draws without the
+one loss that makes the mean would give any number. Three things are added to the square of s, since
+the risk of one model is wanted and s only says how well the mean over models like it is known:
+
+- models of other samples have other errors: ``BETWEEN`` times the variance of the errors of parts
+  that the samples in them do not explain (a half: an estimate from few parts that is cut at zero is
+  too large on average);
+- another sample would have led to another size: the mean square, over draws, of
+  e(size of the draw) - e(chosen size);
+- another random assignment to folds would have given another error: the variance between
+  assignments, where there are several.
+
+The first two count at most the square of the error each.
+
+``UPWARD``. The models of all folds share most of their rows, so that features which fit a sample by
+chance seem good in all folds, and no draw of rows shows that. The interval therefore reaches up
+further: with ``FULLY`` samples or fewer by this part, with more by less in proportion. Models worse
+than the upper end, of 300 simulated data sets each, without this and with it:
+
+    regression, 100 x 10 / 40 x 10 / 40 x 200     0.06 / 0.08 / 0.09     0.02 / 0.01 / 0.03
+    two classes, 100 x 20 / 40 x 10 / 60 x 300    0.15 / 0.11 / 0.12     0.04 / 0.05 / 0.05
+    regression, 500 x 30 (100 data sets)          0.04                   0.04
+
+``experiments/honest.py`` measures how often such intervals hold the true risk.
+
+Mistakes are counted, and of a few many draws have none at all, which no quantile on a logarithmic
+scale can hold. So the upper end of a rate is at least the rate at which so few mistakes, or fewer,
+are seen in one case of twenty (Clopper and Pearson 1934, *The use of confidence or fiducial limits
+illustrated in the case of the binomial*).
+
+Samples that hang together (a group) are drawn together. Beyond ``MOST_BUNDLES`` samples, random
+bundles of them are drawn instead.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri, stdtrit
+
+from sparsepath.assessment.metrics import RATES, YARDSTICKS, Floats
+from sparsepath.assessment.out_of_sample import LeftOut, PartScores
+from sparsepath.assessment.repetitions import at_most
+from sparsepath.path.choosing import is_size, places
+from sparsepath.system.threads import Threads
+
+N_DRAWS = 500
+MOST_BUNDLES = 2000  # bundles of samples that are drawn from
+SEED = 0
+SAME_LOSSES = 1e-7  # standard error over error that is rounding: of a difference, so its root
+BETWEEN = 0.5  # of the variance between parts; see above
+UPWARD, FULLY = 0.35, 100  # of the reach up to the upper end, and for how many samples; see above
+MOST_MULTIPLE = float(stdtrit(2, 0.95))  # of the relative standard error; see above
+PAIRED_DRAWS = 50_000  # draws times samples, for pairs of samples
+AT_ONCE = 1 << 16  # numbers of an array that stays in the cache
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """The error of a chosen size, its interval, and further metrics for classification."""
+
+    error: float
+    interval: tuple[float, float]
+    figures: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The rows that each draw leaves, and what was chosen on the others; sizes by their place."""
+
+    left: Floats  # (B, C): one for each cluster of samples that is not drawn
+    sizes: NDArray[np.intp]  # (B,): chosen in each draw
+    size: int  # chosen on all rows
+
+    def luck(self, shares: Floats, totals: Floats, most: float) -> float:
+        """By how much the chosen size seems better than it is; see above."""
+        known = self.left @ shares > 0
+        if not known.any():
+            return 0.0
+        outside, sizes = _means(self.left[known], shares, totals), self.sizes[known]
+        each = outside[np.arange(len(sizes)), sizes] - outside[:, self.size]
+        return float(np.clip(each, -most, most).mean())
+
+    def luck_in_order(self, scores: Sequence[PartScores], of_row: NDArray[np.intp]) -> float:
+        """The same for pairs in the wrong order; ``of_row`` is the cluster of each sample."""
+        count = min(len(self.sizes), max(1, PAIRED_DRAWS // len(of_row)))
+        sizes, left = self.sizes[:count], self.left[:count][:, of_row]
+        total = 0.0
+        for place in set(sizes.tolist()) - {self.size}:
+            rows = left[sizes == place]
+            gaps = _disorder(rows, scores, place) - _disorder(rows, scores, self.size)
+            total += float(np.nansum(gaps))
+        return total / max(1, count)
+
+
+def _disorder(rows: Floats, scores: Sequence[PartScores], place: int) -> Floats:
+    """For each draw, the share of wrongly ordered pairs of samples in it; NaN if it has none."""
+    n = rows.shape[1]
+    wrong, weight = np.zeros((2, n, n))
+    for part in scores:
+        each = part.weight / (len(part.second) * len(part.first))
+        cells = np.ix_(part.second, part.first)
+        wrong[cells] += each * part.wrong(place)
+        weight[cells] += each
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.vecdot(rows @ wrong, rows) / np.vecdot(rows @ weight, rows))
+
+
+def corrected(found: LeftOut, rule: Any, level: float = 0.9, n_draws: int = N_DRAWS) -> Corrected:
+    """The error and the figures of the size that ``rule`` chooses, corrected for the choice."""
+    with Threads(1):  # for products of a millisecond others would only wait for each other
+        return _corrected(found, rule, level, n_draws)
+
+
+def _corrected(found: LeftOut, rule: Any, level: float, n_draws: int) -> Corrected:
+    shares, totals = _every_way(found)
+    all_rows = np.ones((1, len(shares)))
+    drawn, left = _drawn(shares, n_draws)
+    errors = _means(all_rows, shares, totals)[0]
+    size, sizes = _both_chosen(found, rule, drawn, shares, totals)
+    draws = Draws(left, sizes, size)
+    estimate = max(0.0, float(errors[size]) + draws.luck(shares, totals, errors[0]))
+    own = draws
+    if found.others and found.figures is not None:
+        alone = replace(found, others=(), place=0)
+        mine = _chosen(alone, rule, drawn, shares, totals[:, : len(found.sizes)])
+        own = replace(draws, sizes=mine)
+    figures = _figures(found, draws, own, estimate)
+    if not (estimate > 0 and errors[size] > 0):
+        highest = max(estimate, highest_rate(found, 0.0))
+        return Corrected(estimate, (float(errors[size]), highest), figures)
+    e, s = _mean_and_se(drawn, shares, totals[:, size])
+    [error], [se] = _mean_and_se(all_rows, shares, totals[:, size])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(e / error) / (s / e)
+    ratios = ratios[np.isfinite(ratios)]
+    ends = (1 - level) / 2, (1 + level) / 2
+    # Without spread in the losses there is that of the choice only.
+    spread_out = len(ratios) and se > SAME_LOSSES * error
+    low, high = np.quantile(ratios, ends) if spread_out else ndtri(ends)
+    low, high = np.clip((low, high), -MOST_MULTIPLE, MOST_MULTIPLE)
+    choice = min(np.square(errors[sizes] - error).mean(), error**2) if len(sizes) else 0.0
+    spread = np.sqrt(se**2 + _beyond(found)[size] + choice) / error
+    lower = estimate * float(np.exp(-spread * high))
+    upper = estimate * float(np.exp(-_upward(found.n_samples) * spread * low))
+    return Corrected(estimate, (lower, max(upper, highest_rate(found, estimate))), figures)
+
+
+def around(error: float, spread: float, n: float) -> tuple[float, float]:
+    """A 90 % interval of an error of n samples that nothing was chosen by, on a log scale."""
+    reach = float(ndtri(0.95)) * spread / error if error > 0 else 0.0
+    return error * math.exp(-reach), error * math.exp(min(_upward(n) * reach, 700.0))
+
+
+def _upward(n: float) -> float:
+    """By what factor an interval reaches further up; see above."""
+    return 1.0 + UPWARD * min(1.0, FULLY / n)
+
+
+def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str, float]:
+    """The figures for classification at the chosen size, corrected in the same draws.
+
+    The one that is the ``error`` itself is not computed a second time. Probabilities are known of
+    the way that was chosen only, among whose sizes the draws ``own`` have chosen.
+    """
+    if found.figures is None:
+        return {}
+    figures = found.figures.at(draws.size)
+    if found.yardstick == YARDSTICKS["zero_one"].name:
+        figures["error_rate"] = error
+    else:
+        ways = [each.figures for each in (found, *found.others) if each.figures is not None]
+        mistakes = np.hstack([each.mistakes for each in ways])
+        of = found.with_losses(mistakes, found.figures.weights)
+        figures["error_rate"] = _share(figures["error_rate"] + draws.luck(*bundles(of), 1.0))
+    if len(found.figures.balance):
+        if found.yardstick == YARDSTICKS["balanced"].name:
+            figures["balanced_error"] = error
+        else:
+            of = found.with_losses(found.figures.mistakes, found.figures.balance)
+            luck = own.luck(*bundles(of), 1.0)
+            figures["balanced_error"] = _share(figures["balanced_error"] + luck)
+    for name, losses in found.figures.probable.items():
+        of = found.with_losses(losses, found.figures.weights)
+        shares, totals = bundles(of)
+        most = float(totals[:, 0].sum() / shares.sum())
+        figures[name] = max(0.0, figures[name] + own.luck(shares, totals, most))
+    if found.yardstick == YARDSTICKS["logistic"].name and "log_loss" in figures:
+        figures["log_loss"] = error
+    if found.yardstick == YARDSTICKS["auc"].name:
+        figures["auc"] = 1.0 - error
+    elif found.figures.scores:
+        wrong = draws.luck_in_order(_scores_of_ways(found), found.cluster_of)
+        figures["auc"] = _share(figures["auc"] - wrong)
+    return figures
+
+
+def _scores_of_ways(found: LeftOut) -> list[PartScores]:
+    """Scores in every part, one column for each size of every way."""
+    ways = [each.figures.scores for each in (found, *found.others) if each.figures is not None]
+    return [
+        replace(
+            parts[0],
+            of_second=np.hstack([part.of_second for part in parts]),
+            of_first=np.hstack([part.of_first for part in parts]),
+        )
+        for parts in zip(*ways, strict=True)
+    ]
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def shifts(found: LeftOut, rule: Any, n_draws: int = N_DRAWS) -> Floats:
+    """For each draw, e(size of the draw) - e(chosen size); see above.
+
+    The draws are the same for all whose samples and weights are.
+    """
+    shares, totals = _every_way(found)
+    all_rows = np.ones((1, len(shares)))
+    with Threads(1):
+        drawn, _ = _drawn(shares, n_draws)
+        errors = _means(all_rows, shares, totals)[0]
+        size, sizes = _both_chosen(found, rule, drawn, shares, totals)
+    return np.asarray(errors[sizes] - errors[size], dtype=np.float64)
+
+
+def _drawn(shares: Floats, n_draws: int) -> tuple[Floats, Floats]:
+    """Which rows are drawn how often, and which are not, in the draws that leave both some."""
+    drawn, away = _draws(len(shares), n_draws)
+    usable = (away @ shares > 0) & (drawn @ shares > 0)
+    return (drawn, away) if usable.all() else (drawn[usable], away[usable])
+
+
+def _every_way(found: LeftOut) -> tuple[Floats, Floats]:
+    """As ``bundles``, with a column for each size of every way, those of ``found`` first."""
+    shares, totals = bundles(found)
+    return shares, np.hstack([totals, *(bundles(other)[1] for other in found.others)])
+
+
+def _both_chosen(
+    found: LeftOut, rule: Any, drawn: Floats, shares: Floats, totals: Floats
+) -> tuple[int, NDArray[np.intp]]:
+    """The column chosen on all rows, of the way that was chosen already, and on each draw."""
+    alone, all_rows = replace(found, others=(), place=0), np.ones((1, len(shares)))
+    [size] = _chosen(alone, rule, all_rows, shares, totals[:, : len(found.sizes)])
+    return int(size), _chosen(found, rule, drawn, shares, totals)
+
+
+def _chosen(
+    found: LeftOut, rule: Any, rows: Floats, shares: Floats, totals: Floats
+) -> NDArray[np.intp]:
+    """The column that a rule takes on the rows of each draw: a way, and a size of it."""
+    ways, every = (found, *found.others), np.arange(len(rows))
+    counts = np.array([len(way.sizes) for way in ways], dtype=np.intp)
+    ends = np.cumsum(counts)
+    begins: NDArray[np.intp] = ends - counts
+    errors = _means(rows, shares, totals)
+    means = np.split(errors, ends[:-1], axis=1)
+    if is_size(rule):
+        at = [way.sizes.index(at_most(int(rule), way.sizes)) for way in ways]
+        columns = np.tile(begins + at, (len(rows), 1))
+    else:
+        columns = begins + np.column_stack([mean.argmin(1) for mean in means])
+    order = [*range(1, found.place + 1), 0, *range(found.place + 1, len(ways))]
+    best = columns[:, order]  # of each way, in the order of preference
+    gaps = partial(_way_gaps_se, rows, shares, totals, best)
+    least, first = errors[every[:, None], best], "min" if is_size(rule) else rule
+    way = np.array(order)[places(first, least, gaps)]
+    chosen = columns[every, way]
+    if not is_size(rule):
+        for i in np.unique(way):
+            mine, own = way == i, slice(begins[i], ends[i])
+            gaps = partial(_gaps_se, rows[mine], shares, totals[:, own])
+            chosen[mine] = begins[i] + places(rule, means[i][mine], gaps)
+    return chosen
+
+
+@lru_cache(maxsize=1)  # 16 MB at most
+def _draws(n: int, times: int) -> tuple[Floats, Floats]:
+    """How often each of n rows is drawn in so many draws, and 1 where it is not; always equal."""
+    rng = np.random.default_rng(SEED)
+    drawn: Floats = rng.multinomial(n, np.full(n, 1.0 / n), times).astype(np.float64)
+    away: Floats = (drawn == 0).astype(np.float64)
+    for array in (drawn, away):
+        array.setflags(write=False)
+    return drawn, away
+
+
+def spreads(found: LeftOut) -> Floats:
+    """How far the error of one model of each size may be from the honest one, as an s.d."""
+    return np.sqrt(found.errors_se**2 + _beyond(found))
+
+
+def _beyond(found: LeftOut) -> Floats:
+    """The variance of the error of one model that the samples do not explain, by size."""
+    return np.minimum(BETWEEN * found.between, found.errors**2) + found.repeats_sd**2
+
+
+def highest_rate(found: LeftOut, rate: float) -> float:
+    """Upper bound of the error rate: 5 % of samples would show ``rate`` or less."""
+    counted = float(1.0 / np.square(found.weights[found.known]).sum())
+    return unseen(found.yardstick, counted, rate * counted)
+
+
+def unseen(yardstick: str, n: float, mistakes: float = 0.0) -> float:
+    """The error rate at which n samples show so few mistakes, or fewer, in 5 % of cases.
+
+    Zero for losses that do not count mistakes: there none at all is an exact fit.
+
+    >>> round(unseen("error rate", 40), 4), round(1 - 0.05 ** (1 / 40), 4)
+    (0.0722, 0.0722)
+    """
+    if yardstick not in RATES or n == np.inf:
+        return 0.0
+    return float(betaincinv(mistakes + 1, n - mistakes, 0.95)) if mistakes < n else 1.0
+
+
+def _means(rows: Floats, shares: Floats, totals: Floats) -> Floats:
+    """Mean losses of every size over the rows of each draw; rows may be repeated."""
+    return rows @ totals / (rows @ shares)[:, None]
+
+
+def _mean_and_se(rows: Floats, shares: Floats, totals: Floats) -> tuple[Floats, Floats]:
+    """The mean loss of one size over the rows of each draw, and its standard error."""
+    weight = rows @ shares
+    mean = rows @ totals / weight
+    squares = (
+        rows @ totals**2 - 2 * mean * (rows @ (totals * shares)) + mean**2 * (rows @ shares**2)
+    )
+    n = rows.sum(1)
+    return mean, np.sqrt(np.maximum(squares, 0.0) * n / np.maximum(n - 1, 1)) / weight
+
+
+def bundles(found: LeftOut) -> tuple[Floats, Floats]:
+    """What is drawn from: the weight of each cluster of samples, and weight times loss."""
+    shares = found.totals(np.ones((len(found.losses), 1)))[:, 0]
+    totals = found.totals(found.losses)
+    if len(shares) <= MOST_BUNDLES:
+        return shares, totals
+    of = np.random.default_rng(SEED).permutation(len(shares)) % MOST_BUNDLES
+    whole = np.zeros((MOST_BUNDLES, totals.shape[1]))
+    np.add.at(whole, of, totals)
+    return np.asarray(np.bincount(of, shares, MOST_BUNDLES), dtype=np.float64), whole
+
+
+def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats:
+    """For each draw, standard errors of the differences to its least error.
+
+    With weights w_c, sums of losses t_ck, differences d_ck = t_ck - t_cj to the best size j and
+    their mean D_k, the square of the standard error is the sum over the rows drawn of
+    (d_ck - w_c D_k)^2, over the square of the weight drawn.
+    """
+    found = np.empty((len(drawn), totals.shape[1]))
+    weight = drawn @ shares
+    squares = drawn @ (shares * shares)
+    for j in np.unique(best):
+        rows = best == j
+        mine, own = drawn[rows], weight[rows, None]
+        gaps = totals - totals[:, [j]]
+        mean = mine @ gaps / own
+        sums = (
+            mine @ (gaps * gaps)
+            - 2 * mean * (mine @ (gaps * shares[:, None]))
+            + mean**2 * squares[rows, None]
+        )
+        found[rows] = np.sqrt(np.maximum(sums, 0.0)) / own
+    return found
+
+
+def _way_gaps_se(
+    drawn: Floats, shares: Floats, totals: Floats, columns: NDArray[np.intp], best: Any
+) -> Floats:
+    """The same for the columns of each draw, one of every way; ``best`` of them has the least."""
+    found = np.zeros(columns.shape)
+    if columns.shape[1] == 1:
+        return found
+    by_column, weight = np.ascontiguousarray(totals.T), drawn @ shares
+    step = max(1, AT_ONCE // (columns.shape[1] * len(shares)))
+    for begin in range(0, len(drawn), step):
+        some = slice(begin, begin + step)
+        mine, rows, own = columns[some], drawn[some, :, None], weight[some, None]
+        gaps = by_column[mine] - by_column[mine[np.arange(len(mine)), best[some]]][:, None]
+        mean = (gaps @ rows)[..., 0] / own
+        off = gaps - mean[..., None] * shares
+        found[some] = np.sqrt((off * off @ rows)[..., 0]) / own
+    return found

@@ -1,0 +1,413 @@
+"""Choose a model size by nested cross-validation and estimate its error on new data."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from sparsepath.assessment.correction import around, corrected, spreads, unseen
+from sparsepath.assessment.null import Null, permutation_null
+from sparsepath.assessment.out_of_sample import LeftOut, left_out
+from sparsepath.assessment.repetitions import at_most, has_path
+from sparsepath.errors import warn_user
+from sparsepath.path import plots
+from sparsepath.path.choosing import check_rule, is_size, places
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import HONEST_NUMBERS
+from sparsepath.system.arrays import Axes
+from sparsepath.system.frames import Make, make_frame
+from sparsepath.system.interrupts import Interruptible
+from sparsepath.system.number_format import brief
+
+FEW_SAMPLES = 100  # up to which features must be better than none by two standard errors
+
+
+@dataclass(frozen=True, repr=False)
+class Honest:
+    """Size of a model and its honest error, the nested cross-validation estimate.
+
+    Attributes
+    ----------
+    size : int
+        Number of features.
+    error, error_se : float
+        Error on new data and its standard error. If the size was chosen by the honest errors, the
+        error is corrected for that choice.
+    interval : (float, float)
+        90 % interval for the true error of the model.
+    empty_error : float
+        Honest error of the empty model, or of the smallest model on the path.
+    measure : str
+        Name of the error, such as ``"squared error"``.
+    validation : str
+        Splits, such as ``"10-fold"``, or ``"10-fold, 4 of 10 parts"`` after Ctrl-C.
+    p_value : float or None
+        Fraction of shuffled targets on which the search does as well; None if not requested.
+    is_nothing : bool
+        Whether y was shuffled often enough for a decision, and the search finds no more than in
+        noise.
+    figures : dict of str to float
+        For classification ``error_rate``, ``balanced_error``, ``log_loss``, ``brier`` and, with two
+        classes, ``auc`` on the same held-out samples, corrected for the choice of the size like the
+        error.
+    whole : bool
+        Whether all parts were held out; False after Ctrl-C.
+    neighbours : float or None
+        The correlation of the errors of rows next to each other, if it is more than chance and
+        folds were dealt at random: if these rows are of one person, place or time, the error on
+        others is larger.
+    repeats : int
+        Number of random assignments of samples to folds that the error is averaged over.
+    repeats_sd : float or None
+        The standard deviation of the error of one assignment to folds, at this size; None if there
+        was one assignment only. The interval includes it.
+    confusion : tuple of tuples of float, or None
+        For classification how many samples of each class (rows) were predicted to be of each class
+        (columns) when they were left out, in the order of ``classes_``.
+    """
+
+    size: int
+    error: float
+    error_se: float
+    interval: tuple[float, float]
+    empty_error: float
+    measure: str
+    validation: str
+    p_value: float | None = None
+    is_nothing: bool = False
+    figures: dict[str, float] = field(default_factory=dict, hash=False)
+    whole: bool = True
+    neighbours: float | None = None
+    repeats: int = 1
+    repeats_sd: float | None = None
+    confusion: tuple[tuple[float, ...], ...] | None = None
+
+    @property
+    def gain(self) -> float:
+        """The part of the empty model's error that the features take away; below zero: none."""
+        return 1.0 - self.error / self.empty_error if self.empty_error else math.nan
+
+    def at(self, path: SelectionPath, size: int) -> "Honest | None":
+        """The record of another size of the path; None if it has no honest error."""
+        if math.isnan(path.honest_error(size)):
+            return None
+        other = at(path, size, self.measure)
+        return replace(
+            other,
+            p_value=self.p_value,
+            is_nothing=self.is_nothing,
+            whole=self.whole,
+            repeats=self.repeats,
+        )
+
+    def sentence(self) -> str:
+        """Return the error with its interval and the baseline, in one sentence."""
+        shown = self
+        if self.measure == "squared error" and not self.figures:
+            shown = self._rooted()
+        elif self.measure == "concordance error":
+            shown = self._complement("concordance")
+        told = (
+            f"{shown.measure} {brief(shown.error)} on new data (90 % interval {shown.between()}; "
+            f"the empty model: {brief(shown.empty_error)}{shown.assignments()})"
+        )
+        if "error_rate" in self.figures and self.measure != "error rate":
+            told += f"; error rate {100 * self.figures['error_rate']:.3g} %"
+        if "auc" in self.figures and self.measure != "AUC error":
+            told += f", AUC {self.figures['auc']:.3f}"
+        if not self.whole:
+            told += f" by what was done of the validation, {self.validation}"
+        if self.is_nothing:
+            told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
+        return told[0].upper() + told[1:] + "."
+
+    def _rooted(self) -> "Honest":
+        """A squared error in the units of the target."""
+        root = math.sqrt(self.error)
+        low, high = (math.sqrt(max(end, 0.0)) for end in self.interval)
+        spread = self.repeats_sd
+        return replace(
+            self,
+            measure="RMSE",
+            error=root,
+            interval=(low, high),
+            empty_error=math.sqrt(self.empty_error),
+            repeats_sd=None if spread is None or not root else spread / (2 * root),
+        )
+
+    def _complement(self, measure: str) -> "Honest":
+        """One less the error, where that has a name."""
+        low, high = self.interval
+        return replace(
+            self,
+            measure=measure,
+            error=1.0 - self.error,
+            interval=(max(1.0 - high, 0.0), min(1.0 - low, 1.0)),
+            empty_error=1.0 - self.empty_error,
+        )
+
+    def __repr__(self) -> str:
+        """The sentence; ``to_dict`` has all values."""
+        n = self.size
+        return f"<Honest: {n} feature{'s' * (n != 1)}. {self.sentence()}>"
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.sentence()
+
+    def _repr_html_(self) -> str:
+        """The sentence, and for classification the confusion table."""
+        n = self.size
+        made = f"<p><b>{n} feature{'s' * (n != 1)}.</b> {escape(self.sentence())}</p>"
+        if self.confusion is not None:
+            rows = "".join(
+                "<tr>" + "".join(f"<td>{count:,.0f}</td>" for count in row) + "</tr>"
+                for row in self.confusion
+            )
+            caption = "Samples left out: rows are classes, columns predicted classes"
+            made += f"<table><caption>{caption}</caption>{rows}</table>"
+        return made
+
+    def assignments(self) -> str:
+        """How many random assignments to folds there are, and how far apart; "" if there is one."""
+        if self.repeats_sd is None:
+            return ""
+        spread = f"standard deviation {brief(self.repeats_sd)} between them"
+        return f"; mean of {self.repeats} random assignments to folds, {spread}"
+
+    def between(self, written: Callable[[float], str] = brief) -> str:
+        """The interval in words; few samples may leave it open."""
+        low, high = map(written, self.interval)
+        return f"{low} to {high}" if math.isfinite(self.interval[1]) else f"from {low} up"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**asdict(self), "interval": list(self.interval)}
+
+
+@dataclass(frozen=True, eq=False)
+class HonestError:
+    """Result of :func:`honest_error`: errors of all sizes, and the chosen size.
+
+    Attributes
+    ----------
+    chosen : Honest
+        Chosen size and its error.
+    sizes, errors, errors_se : tuple of int, arrays
+        Honest errors of every size.
+    left_out : LeftOut
+        Losses of all held-out samples.
+    null : Null or None
+        The same search on shuffled targets, if requested.
+    """
+
+    chosen: Honest
+    sizes: tuple[int, ...]
+    errors: Any
+    errors_se: Any
+    left_out: LeftOut
+    null: Null | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is recommended: shuffled targets do as well, or no features do.
+
+        That is, no set of features is clearly better than none on samples left out.
+        """
+        found = self.left_out
+        none = self.chosen.size == 0 and (bool(found.others) or chosen_size(found, "one_se") == 0)
+        return none or self.chosen.is_nothing
+
+    def sentence(self) -> str:
+        """Return the result in one or two sentences."""
+        n = self.chosen.size
+        told = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
+        if self.is_nothing and not self.chosen.is_nothing:
+            told = (
+                "No signal beyond noise: no set of features is clearly better than "
+                f"none. {self.chosen.sentence()}"
+            )
+            if self.null is not None:  # there is more than in noise, and too little to be of use
+                return f"{told} With y shuffled p = {self.null.p_value:.3g}."
+        return told if self.null is None else f"{told} {self.null.sentence()}"
+
+    def to_frame(self, backend: Make = None) -> Any:
+        """One row per size: size, honest_error, honest_error_se."""
+        columns = {
+            "size": list(self.sizes),
+            "honest_error": self.errors.tolist(),
+            "honest_error_se": self.errors_se.tolist(),
+        }
+        return make_frame(columns, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the honest error against size."""
+        label = f"{self.chosen.measure} on samples left out ({self.chosen.validation})"
+        least = self.sizes[int(np.argmin(self.errors))]
+        chosen = {"min": least, "chosen": self.chosen.size}
+        curve = plots.Curve(self.sizes, self.errors, self.errors_se, label, chosen)
+        return plots.plot_curve(curve, ax=ax)
+
+
+def honest_error(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    validation: Any = "auto",
+    choose: Any = "one_se",
+    null: int = 0,
+    groups: Any = None,
+    callback: Callable[[int, int], object] | None = None,
+    **fit_params: Any,
+) -> HonestError:
+    """Estimate the error on new data by nested cross-validation, and choose a size.
+
+    Everything that looks at X or y (the search, its penalty, scaling) is repeated with each part
+    of the data left out. Any scikit-learn predictor can be judged, such as a selector in a pipeline
+    with a model; one without a path has one size, its own.
+
+    Parameters
+    ----------
+    estimator : estimator with a path, or any scikit-learn predictor
+        It is cloned; the original is not fitted.
+    X, y : array, sparse matrix or data frame; array
+        As given to ``fit``.
+    validation : int, "loo", "time", splitter or list of splits
+        Outer splits. A number of folds: shuffled with a fixed seed, stratified for classification.
+        "time": ten parts in the order of the rows, each predicted from those before it. "auto":
+        the default of the estimator, ten or five folds; with few samples, averaged over several
+        random assignments to folds.
+    choose : {"one_se", "min"}, int or float
+        Rule that chooses the size on the honest errors; see ``SelectionPath.choose``. Methods that
+        end at a size of their own keep it, unless a number is given.
+    null : int
+        Number of repetitions with shuffled y, for a p-value; 0: none.
+    groups : array, optional
+        Samples that must not be parted.
+    callback : callable, optional
+        Called with the number of finished parts and their total. A true return value stops the
+        work, as does Ctrl-C; the finished parts are used if there are at least two.
+    **fit_params
+        More arguments of ``fit``; those with an entry per sample are cut like y.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsepath import LarsSelector, honest_error
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = honest_error(LarsSelector(), X, y)
+    >>> found.chosen.size, 2900 < found.chosen.error < 3300
+    (5, True)
+    """
+    repeats: int | None = 1
+    if isinstance(validation, str) and validation == "auto":
+        validation, repeats = getattr(estimator, "_n_folds", 10), None
+    given = {"fit_params": fit_params, "groups": groups, "repeats": repeats}
+    found = left_out(estimator, X, y, validation, **given, told=callback, keep=True, choose=choose)
+    if not has_path(estimator):
+        choose = found.sizes[-1]  # its own
+    elif found.own is not None and not is_size(choose):
+        choose = found.own
+    nothing = None
+    if not found.whole:
+        warn_user(f"interrupted: the honest error is of what was done ({found.label}).")
+    elif null:
+        with Interruptible():
+            nothing = permutation_null(
+                estimator, X, y, null, groups=groups, callback=callback, **fit_params
+            )
+    size = chosen_size(found, choose)
+    if nothing is not None and nothing.is_nothing:
+        size = choose = found.sizes[0]  # the smallest model
+    record = told(found, size, choose)
+    if is_by_chance(found, record, choose):
+        record = told(found, 0, choose)
+    if nothing is not None:
+        record = replace(record, p_value=nothing.p_value, is_nothing=nothing.is_nothing)
+    return HonestError(record, found.sizes, found.errors, found.errors_se, found, nothing)
+
+
+def chosen_size(found: LeftOut, rule: Any) -> int:
+    """The size that a rule takes on the honest errors; see ``SelectionPath.choose``."""
+    check_rule(rule)
+    if is_size(rule):
+        return at_most(int(rule), found.sizes)
+    errors = found.errors
+    allowance = found.gaps_se(found.sizes[int(errors.argmin())])
+    return found.sizes[int(places(rule, errors[None], lambda best: allowance[None])[0])]
+
+
+def is_by_chance(found: LeftOut, record: Honest, rule: Any) -> bool:
+    """Whether the best of several ways is, once corrected, not better than no features at all.
+
+    Among many ways one often seems better by chance. With "one_se", clearly better is wanted: by
+    the standard error of the difference, and by up to twice that with few samples: their parts
+    share what fits by chance. With alpha="auto", in 40 cases of noise each, no feature is
+    chosen of 40 x 200 in 36 (one standard error: 30), of 60 x 300 with two classes in 37 (32), of
+    100 x 20 in 40 (37), with two classes in 39 (37).
+    """
+    if not found.others or is_size(rule) or found.sizes[0] != 0 or record.size == 0:
+        return False
+    times = 1.0 + min(1.0, FEW_SAMPLES / found.n_samples)
+    margin = times * found.gaps_se(record.size)[0] if rule == "one_se" else 0.0
+    return bool(record.error + margin >= record.empty_error)
+
+
+def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
+    """The path with the honest errors of its sizes."""
+    errors = found.errors
+    best = found.sizes[int(np.argmin(errors))]
+    figures = zip(errors, found.errors_se, found.gaps_se(best), spreads(found), strict=True)
+    rows = [dict(zip(HONEST_NUMBERS, row, strict=True)) for row in figures]
+    return path.with_honest(dict(zip(found.sizes, rows, strict=True)), found.label)
+
+
+def told(found: LeftOut, size: int, rule: Any) -> Honest:
+    """The record of a size that a rule has taken.
+
+    A size that was requested, and the empty model, need no correction: nothing in them was chosen
+    by the errors, unless the procedure was done in several ways.
+    """
+    place = found.sizes.index(size)
+    error, spread = float(found.errors[place]), float(spreads(found)[place])
+    figures = {} if found.figures is None else found.figures.at(place)
+    interval = around(error, spread, found.n_samples)
+    fixed = size == 0 or (is_size(rule) and not found.others)
+    if not fixed or not error:
+        of = corrected(found, size if fixed else rule)
+        error, interval, figures = of.error, of.interval, of.figures
+    return Honest(
+        size,
+        error,
+        float(found.errors_se[place]),
+        interval,
+        float(found.errors[0]),
+        found.yardstick,
+        found.label,
+        figures=figures,
+        confusion=confusion_at(found, place),
+        whole=found.whole,
+        neighbours=found.neighbours.get(size),
+        repeats=found.repeats,
+        repeats_sd=float(found.repeats_sd[place]) if found.repeats > 1 else None,
+    )
+
+
+def confusion_at(found: LeftOut, place: int) -> tuple[tuple[float, ...], ...] | None:
+    """Samples by class and predicted class at one of the sizes; None for numbers."""
+    if found.figures is None or not len(found.figures.confusion):
+        return None
+    return tuple(tuple(row) for row in found.figures.confusion[place].tolist())
+
+
+def at(path: SelectionPath, size: int, measure: str) -> Honest:
+    """The record of a requested size of a path."""
+    step, empty = path.step(size), path.steps[0].honest_error
+    error, se = step.honest_error, step.honest_error_se
+    n = path.data.get("n_samples", math.inf)
+    interval = around(error, step.honest_spread, n) if error else (0.0, unseen(measure, n))
+    return Honest(size, error, se, interval, empty, measure, path.validation)

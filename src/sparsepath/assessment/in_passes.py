@@ -1,0 +1,72 @@
+"""Validation of data that are read in passes: which parts, and the shorter way to their models."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from sparsepath.assessment.folds import Parts, parts_of
+from sparsepath.assessment.repetitions import FEW_SAMPLES, Repetition, Searched, Shorter
+from sparsepath.assessment.streamed_outputs import Models, PartOutputs
+from sparsepath.assessment.validation import wanted
+from sparsepath.data.moments import Cells
+from sparsepath.data.row_values import SourceRows
+from sparsepath.data.sources import Source
+from sparsepath.errors import InputError
+
+
+def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts | None:
+    """The parts that ``validation`` leaves out; None if there are none, or they overlap.
+
+    Few samples are left out in memory, several times; see ``repeating.data_by_rows``.
+    """
+    asked = wanted(estimator, len(source))
+    if asked is None or len(source) <= FEW_SAMPLES:
+        return None
+    y, weights = SourceRows(source, estimator.n_threads).targets()
+    given = None if (weights == 1).all() else weights
+    try:
+        parts = parts_of(asked, source, y, groups, given, classes=is_classifier(estimator))
+    except InputError:  # said when the search has ended
+        return None
+    times = np.bincount(np.concatenate([test for _, test in parts.splits]), minlength=len(y))
+    trains = [len(train) + len(test) for train, test in parts.splits]
+    counted = int(np.count_nonzero(weights > 0))
+    return parts if times.max() == 1 and set(trains) <= {counted, len(y)} else None
+
+
+def part_cells(source: Source, parts: Parts | None) -> Cells:
+    """A cell for each part; rows that are in none have one more."""
+    if parts is None:
+        return Cells()
+    count = len(parts.splits)
+    of = np.full(len(source), count, dtype=np.min_scalar_type(count))
+    for part, (_, test) in enumerate(parts.splits):
+        of[test] = part
+    return Cells(listed=of, count=count + int(of.max() == count))
+
+
+def shorter_in_passes(
+    source: Source, parts: Parts, search: Callable[[Any, int], tuple[Models, int | None] | None]
+) -> Shorter:
+    """A shorter way to repetitions without each of the parts.
+
+    ``search`` gives the models that an estimator finds without a part, and the size with which the
+    method ended if it chooses that itself; None where it has no shorter way.
+    """
+
+    def shorter(estimator: Any, repetitions: Sequence[Repetition]) -> Iterator[Searched | None]:
+        outputs = PartOutputs(source, [test for _, test in parts.splits])
+        for part in range(len(repetitions)):
+            found = search(estimator, part)
+            if found is None:
+                yield None
+                continue
+            models, own = found
+            outputs.add(part, models)
+            subsets = {size: tuple(columns.tolist()) for size, (columns, _, _) in models.items()}
+            yield Searched(subsets, {}, partial(outputs, part), own=own)
+
+    return shorter

@@ -1,0 +1,653 @@
+"""Out-of-sample losses of the full procedure.
+
+The search, its penalty, centring, encoding, everything that looks at X or y is done again with
+each part of the data left out, and every model on the path that comes of it predicts that part.
+The result is a matrix of losses, one row per sample and one column per size. Size k means *at most
+k features*: where the path of a part has no model of size k, its largest below k stands in. A
+method that ends with a size of its own (grafting at a given l1, one network) is judged at that size
+by the models with which it ended in the parts, whatever their sizes are: those are its answers
+there, and models of its size on the way to them are not.
+
+**Several ways.** An estimator may do the same procedure in several ways, such as with several
+penalties. Its method ``_ways`` gives them, or None; all are judged on the same parts. The rule that
+chooses a size chooses a way first, by the least error of each: with "min" the one with the least of
+all, with "one_se" the first, in the order of preference, whose difference to it is within one
+standard error (of the difference). The losses are those of this way, and ``others`` holds the rest,
+since the error of a choice among them is corrected by all (``correction.py``).
+
+Samples are left out once or, by repeated splits, several times (then the mean counts), or never
+(the first part of a series, or what Ctrl-C came before); those play no part.
+
+For classification other figures of the same predictions stand beside, whatever the search
+minimised: error rate, balanced error (every class weighs alike), log loss, Brier score (the
+squared distance of the probabilities to the class, summed over classes) and, with two classes, AUC.
+They are means over samples, the area under the curve one over parts, each as large as its samples
+weigh. Probabilities are made of scores as ``calibration.py`` says.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from numbers import Integral
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from sparsepath.assessment.calibration import slope_of, some_rows
+from sparsepath.assessment.folds import Rows, parts_of
+from sparsepath.assessment.metrics import YARDSTICKS, Floats, Truth, Yardstick, balancing
+from sparsepath.assessment.repetitions import (
+    LOADED,
+    Repetition,
+    Searched,
+    Shorter,
+    at_most,
+    check_predicts,
+    data_by_rows,
+    has_path,
+    repetitions,
+    searches,
+    standing_in,
+    with_groups,
+)
+from sparsepath.assessment.serial_correlation import err_alike
+from sparsepath.assessment.thresholds import rule_of, thresholds
+from sparsepath.data.classes import class_weighted, log_probabilities, winners
+from sparsepath.data.sources import Source
+from sparsepath.errors import InputError
+from sparsepath.path.choosing import is_size, places
+from sparsepath.system.interrupts import Interruptible
+
+Parts: TypeAlias = list[tuple[Rows, Mapping[int, Floats]]]
+
+
+SAME_ERRORS = 1e-12  # standard deviation over error that is rounding
+FEWEST = 8  # samples below which parts say nothing
+MOST_PAIRED = 1000  # samples up to which pairs are kept: with more, the choice hardly matters
+
+
+class AskedToEndError(KeyboardInterrupt):
+    """A callback stopped the work; equivalent to Ctrl-C."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartScores:
+    """Scores of the samples of both classes in a part that was left out, one column per size."""
+
+    second: Rows  # samples of the second class
+    first: Rows
+    of_second: Floats  # (samples, K)
+    of_first: Floats
+    weight: float
+
+    def wrong(self, place: int) -> Floats:
+        """Which pairs are in the wrong order at a size, ties half: second x first."""
+        gaps = self.of_second[:, [place]] - self.of_first[:, place]
+        return np.asarray((1.0 - np.sign(gaps)) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFigures:
+    """What error rate and area under the curve of samples left out are computed from."""
+
+    weights: Floats  # (n,): as given
+    mistakes: Floats  # (n, K): how often a sample was given another class; NaN: never left out
+    auc: Floats | None  # (K,): mean over parts, weighted by their samples; None if not two classes
+    scores: tuple[PartScores, ...] = ()  # of parts with both classes; none of more than MOST_PAIRED
+    balance: Floats = field(default_factory=lambda: np.zeros(0))  # (n,): every class weighs alike
+    # By name, losses (n, K) of probabilities: log loss and Brier score, of the way that was chosen.
+    probable: Mapping[str, Floats] = field(default_factory=dict)
+    slopes: Floats = field(default_factory=lambda: np.zeros(0))  # (K,): of the scores, see above
+    # (K,): the scores above which the second class is predicted; none: zero.
+    thresholds: Floats = field(default_factory=lambda: np.zeros(0))
+    # (K, C, C): samples by class and predicted class, each counted once however often left out.
+    confusion: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+
+    def at(self, place: int) -> dict[str, float]:
+        """The figures of one size."""
+        known = ~np.isnan(self.mistakes[:, 0])
+        weighed = {
+            "error_rate": (self.mistakes, self.weights),
+            "balanced_error": (self.mistakes, self.balance),
+            **{name: (losses, self.weights) for name, losses in self.probable.items()},
+        }
+        found = {
+            name: float(np.average(losses[known, place], weights=weights[known]))
+            for name, (losses, weights) in weighed.items()
+            if len(weights)
+        }
+        return found if self.auc is None else {**found, "auc": float(self.auc[place])}
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Losses of samples that were left out, by size."""
+
+    sizes: tuple[int, ...]  # ascending
+    losses: Floats  # (n, K): NaN for samples that were never left out
+    weights: Floats  # (n,): of the samples in a mean; they sum to one over those that were left out
+    # (n,): samples that hang together: those of a group, or of a part that has one figure for all.
+    clusters: NDArray[np.intp]
+    label: str  # how parts were left out, as "10-fold"
+    yardstick: str  # what is measured
+    # (K,): by what the errors of parts vary more than the samples in them explain: the variance of
+    # what models of other samples err. Zero where it cannot be told.
+    between: Floats = field(default_factory=lambda: np.zeros(0))
+    # For classification also error rate and AUC of the same predictions.
+    figures: "ClassFigures | None" = None
+    # Whether every part was left out; else Ctrl-C came before, and the label says how many were.
+    whole: bool = True
+    # The size with which the method ends, or usually does, if it chooses it itself.
+    own: int | None = None
+    # By size, the correlation of the errors of rows next to each other, where folds were dealt at
+    # random and it is more than chance; see neighbours.py.
+    neighbours: dict[int, float] = field(default_factory=dict)
+    # (R, K): the errors of each of R random assignments to folds, whose mean the losses are.
+    by_repeat: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    # How many samples there are, if each row of the losses is the mean of several.
+    behind: float | None = None
+    # By size, the columns that the search chose in each part.
+    subsets: tuple[Mapping[int, tuple[int, ...]], ...] = ()
+    # Which way of doing the procedure this is, if there are several, and the others.
+    way: Any = None
+    searcher: Any = None  # the estimator of its search
+    others: "tuple[LeftOut, ...]" = ()
+    place: int = 0  # of this way among all of them, in the order of preference
+
+    def __post_init__(self) -> None:
+        if not len(self.between):
+            object.__setattr__(self, "between", np.zeros(self.losses.shape[1]))
+
+    @property
+    def repeats(self) -> int:
+        """How many random assignments to folds the losses are means over."""
+        return max(1, len(self.by_repeat))
+
+    @cached_property
+    def repeats_sd(self) -> Floats:
+        """By size, the standard deviation of the error between assignments; 0 if there is one."""
+        if len(self.by_repeat) < 2:
+            return np.zeros(len(self.sizes))
+        spread = self.by_repeat.std(0, ddof=1)
+        return np.where(spread > SAME_ERRORS * self.errors, spread, 0.0)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which samples were left out, and count."""
+        return ~np.isnan(self.losses[:, 0]) & (self.weights > 0)
+
+    @property
+    def n_samples(self) -> float:
+        """How many samples were left out."""
+        return float(self.known.sum()) if self.behind is None else self.behind
+
+    @cached_property
+    def errors(self) -> Floats:
+        """The mean loss of each size."""
+        return self.weights[self.known] @ self.losses[self.known]
+
+    @cached_property
+    def errors_se(self) -> Floats:
+        """Standard errors of the errors, from what clusters differ by."""
+        return self._spread(self.losses - self.errors)
+
+    def gaps_se(self, size: int) -> Floats:
+        """Standard errors of the differences of the errors to that of this size."""
+        gaps = self.losses - self.losses[:, [self.sizes.index(size)]]
+        return self._spread(gaps - self.weights[self.known] @ gaps[self.known])
+
+    def _spread(self, off: Floats) -> Floats:
+        totals = self.totals(off)
+        n = len(totals)
+        if n < 2:
+            return np.full(off.shape[1], np.nan)
+        return np.sqrt(np.square(totals).sum(0) * n / (n - 1))
+
+    def with_losses(self, losses: Floats, weights: Floats) -> "LeftOut":
+        """Other losses of the same samples in the same clusters."""
+        weights = np.where(self.known, weights, 0.0)
+        others = np.where(self.known[:, None], losses, np.nan)
+        return replace(self, losses=others, weights=weights, figures=None, clusters=self.clusters)
+
+    @property
+    def cluster_of(self) -> NDArray[np.intp]:
+        """The place of the cluster of each sample in ``totals``; 0 for those that do not count."""
+        order, first = self._by_cluster
+        place = np.zeros(len(self.losses), dtype=np.intp)
+        place[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+        return place
+
+    def totals(self, losses: Floats) -> Floats:
+        """Sums of weight times loss over each cluster; they sum to the mean."""
+        if self._are_clusters:
+            return np.asarray(self.weights[:, None] * losses)
+        order, first = self._by_cluster
+        weighed = self.weights[order, None] * losses[order]
+        return np.add.reduceat(weighed, first) if len(first) < len(order) else weighed
+
+    @cached_property
+    def _are_clusters(self) -> bool:
+        """Whether every sample counts and is a cluster of its own, in order."""
+        return bool((np.diff(self.clusters) > 0).all()) and bool(self.known.all())
+
+    @cached_property
+    def _by_cluster(self) -> tuple[Rows, Rows]:
+        """The samples that count, cluster after cluster, and where each begins."""
+        known = np.flatnonzero(self.known)
+        order = known[np.argsort(self.clusters[known], kind="stable")]
+        return order, np.flatnonzero(np.diff(self.clusters[order], prepend=-1))
+
+
+class Ways(Protocol):
+    """Several ways to do one procedure."""
+
+    estimators: Mapping[Any, Any]  # those to be searched with in every part, by name
+    names: Sequence[Any]  # of the ways, the preferred one first
+
+    def outputs(
+        self, name: Any, found: Searched, train: Rows, test: Rows
+    ) -> Mapping[Any, Mapping[int, Floats]]:
+        """For every way that one of the searches leads to: what its models put out, by size."""
+        ...
+
+
+class OneWay:
+    """A procedure that is done in one way."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimators: Mapping[Any, Any] = {None: estimator}
+        self.names: Sequence[Any] = (None,)
+
+    def outputs(
+        self, name: Any, found: Searched, train: Rows, test: Rows
+    ) -> Mapping[Any, Mapping[int, Floats]]:
+        return {None: found.outputs(test)}
+
+
+@dataclass(eq=False)
+class _Tried:
+    """What one way has left so far."""
+
+    name: Any  # of its search
+    parts: Parts = field(default_factory=list)
+    ends: list[int | None] = field(default_factory=list)
+    subsets: list[Mapping[int, tuple[int, ...]]] = field(default_factory=list)
+
+    def add(self, test: Rows, outputs: Mapping[int, Floats], one: Searched) -> None:
+        self.ends.append(one.own)
+        self.subsets.append(one.subsets)
+        self.parts.append((test, outputs))
+
+
+def left_out(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    validation: Any = 10,
+    *,
+    sizes: Sequence[int] | None = None,
+    paths: Mapping[Any, Any] | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+    groups: Any = None,
+    yardstick: str | None = None,
+    told: Callable[[int, int], object] | None = None,
+    keep: bool = False,
+    likely: Sequence[int] = (),
+    own: int | None = None,
+    repeats: int | None = 1,
+    choose: Any = "min",
+    shorter: Shorter | None = None,
+) -> LeftOut:
+    """Repeat the procedure with each part of the data left out.
+
+    The estimator is cloned. A plain predictor has one size, the number of columns that it usually
+    selects, and the empty model beside it. ``validation`` is as for ``honest_error``; ``sizes`` are
+    those wanted (default: all that any part reaches), ``own`` the size with which the method ended
+    on all data, if it chooses it itself (default: as it usually does in the parts), ``likely``
+    columns that the search of all rows has chosen. ``fit_params`` with an entry per sample are cut
+    like y. A number of folds is assigned at random ``repeats`` times (None: by the shape of the
+    problem, see ``repetitions``), and the losses of a sample are averaged; a measure with one
+    figure per part has one assignment. Of several ways ``paths`` has the path of every search on
+    all data, by name, if they are known, and ``choose`` is the rule for the way and the size: if it
+    is a size, the way with the least error at that size is taken. ``shorter`` is the shorter way of
+    an estimator to repetitions on data that are read in passes; see ``searches``.
+
+    ``told`` is called with the number of parts done and of all, and a true value ends the work
+    there. With ``keep`` the parts that are done when the work is ended, so or by Ctrl-C, are used,
+    if there are two of them or more; else the end goes on to the caller.
+    """
+    check_predicts(estimator)
+    given = with_groups(estimator, fit_params or {}, groups)
+    X, y, given, weight = data_by_rows(X, y, given, LOADED if shorter is None else 0)
+    n, in_passes = len(y), isinstance(X, Source)
+    classes = is_classifier(estimator)
+    stick = yardstick_of(estimator) if yardstick is None else YARDSTICKS[yardstick]
+    query = groups if stick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
+    truth = Truth.of(y, is_class=classes, query=query)
+    if repeats is None and isinstance(validation, Integral):
+        repeats = repetitions(estimator, n, X.shape[1], int(validation))
+    repeats = 1 if stick.by_part or repeats is None else repeats
+    found = parts_of(validation, X, y, groups, weight, classes=classes, repeats=repeats)
+    splits, clusters = found.splits, found.clusters.copy()
+    ways = _ways_of(estimator, X, y, given)
+    done = {}
+    for name, each in ways.estimators.items():
+        path = None if paths is None else paths.get(name)
+        chosen = likely if path is None else path.subset(path.sizes[-1])
+        again = [Repetition(rows=train, likely=tuple(chosen)) for train, _ in splits]
+        mine = partial(shorter, each) if in_passes and shorter is not None else None
+        done[name] = searches(each, X, y, given, again, truth.classes, mine)
+    tried: dict[Any, _Tried] = {}
+    waiting = list[tuple[Rows, Rows, Mapping[Any, Searched]]]()
+    with Interruptible(keep=lambda: keep and _tell(tried, waiting)):
+        for i, (train, test) in enumerate(splits):
+            if told is not None and told(i, len(splits)):
+                raise AskedToEndError
+            found_here = {name: next(each) for name, each in done.items()}
+            if in_passes:  # one pass for the predictions of all parts
+                waiting.append((train, test, found_here))
+                continue
+            _add(tried, ways, train, test, found_here)
+    for one in waiting:
+        _add(tried, ways, *one)
+    count = len(next(iter(tried.values())).parts)
+    whole, label = count == len(splits), found.label
+    if not whole:
+        label += f", {count} of {len(splits)} parts"
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    by_class = _by_class(estimator, truth, weight)
+    logits = stick == YARDSTICKS["logistic"]
+
+    def judged(way: Any, of: _Tried) -> tuple[LeftOut, Parts, list[tuple[Rows, Floats]]]:
+        parts, usual = of.parts, _usual(of.ends)
+        if not has_path(estimator):
+            parts = _against_none(parts, truth, [train for train, _ in splits[:count]], given)
+        ended = usual if own is None or usual is None else own
+        if ended is not None:
+            parts = _at_own_size(parts, of.ends, ended)
+        wanted = sizes if paths is None or of.name not in paths else paths[of.name].sizes
+        if wanted is None:
+            wanted = sorted({size for _, outputs in parts for size in outputs})
+        parts = [(test, standing_in(outputs, wanted)) for test, outputs in parts]
+        losses, counts, by_part = np.zeros((n, len(wanted))), np.zeros(n), []
+        together = clusters.copy()
+        for part, (test, outputs) in enumerate(parts):
+            chosen = stick.by_size(truth[test], outputs)
+            seen, rows = ~np.isnan(chosen[:, 0]), test
+            if not seen.all():
+                rows, chosen = test[seen], chosen[seen]
+            losses[rows] += chosen
+            counts[rows] += 1
+            by_part.append((rows, chosen))
+            if stick.by_part:
+                together[test] = n + part
+        if not (counts == 1).all():
+            losses /= np.maximum(counts, 1)[:, None]
+            losses[counts == 0] = np.nan
+        weights = _weights(by_class, truth, stick, counts > 0)
+        made = LeftOut(
+            tuple(wanted),
+            losses,
+            weights,
+            together,
+            label,
+            stick.name,
+            figures=class_figures(parts, truth, weight),
+            whole=whole,
+            own=ended,
+            subsets=tuple(of.subsets),
+            way=way,
+            searcher=ways.estimators[of.name],
+        )
+        return made, parts, by_part
+
+    each_way = [judged(way, tried[way]) for way in ways.names]
+    best = _preferred([made for made, _, _ in each_way], choose)
+    first, parts, by_part = each_way.pop(best)
+    neighbours: dict[int, float] = {}
+    if found.at_random and stick != YARDSTICKS["concordance"]:  # dealt as if rows were strangers
+        once = parts[: len(splits) // found.repeats]
+        neighbours = err_alike(once, truth, found.clusters, logits=logits)
+    figures = first.figures
+    if figures is not None:
+        slopes, probable = _probabilities(parts, truth, weight, logits=logits)
+        confusion = _confusion(parts, truth, n)
+        areas = _areas(parts, truth, weight)
+        if (rule := _threshold_of(estimator, truth)) is not None:
+            assert truth.index is not None
+            cuts, moved = thresholds(parts, truth.index, weight, rule, slopes)
+            judged_again = class_figures(moved, truth, weight)
+            assert judged_again is not None
+            figures = replace(figures, mistakes=judged_again.mistakes, thresholds=cuts)
+            confusion = _confusion(moved, truth, n)
+        figures = replace(figures, auc=areas, confusion=confusion, slopes=slopes, probable=probable)
+    if not stick.by_part:
+        first = replace(first, between=_between(by_part, first.weights, first.clusters))
+    return replace(
+        first,
+        neighbours=neighbours,
+        figures=figures,
+        by_repeat=_by_repeat(by_part, first.weights, len(splits) // found.repeats),
+        others=tuple(made for made, _, _ in each_way),
+        place=best,
+    )
+
+
+def _add(
+    tried: dict[Any, _Tried], ways: Ways, train: Rows, test: Rows, found: Mapping[Any, Searched]
+) -> None:
+    """Add a part to every way; all have the same parts, if Ctrl-C comes."""
+    new: list[tuple[Any, Any, Mapping[int, Floats], Searched]] = []
+    for name, one in found.items():
+        outputs = ways.outputs(name, one, train, test)
+        new += [(way, name, of, one) for way, of in outputs.items()]
+    for way, name, of, one in new:
+        tried.setdefault(way, _Tried(name)).add(test, of, one)
+
+
+def _ways_of(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> Ways:
+    several: Ways | None = None
+    if hasattr(estimator, "_ways"):
+        several = estimator._ways(X, y, given)
+    return several or OneWay(estimator)
+
+
+def _preferred(ways: Sequence[LeftOut], rule: Any) -> int:
+    """Which of several ways a rule takes; see above."""
+    if is_size(rule):
+        at = [way.sizes.index(at_most(int(rule), way.sizes)) for way in ways]
+    else:
+        at = [int(way.errors.argmin()) for way in ways]
+    errors = np.array([[way.errors[k] for way, k in zip(ways, at, strict=True)]])
+    losses = np.column_stack([way.losses[:, k] for way, k in zip(ways, at, strict=True)])
+
+    def allowance(best: NDArray[np.intp]) -> Floats:
+        one = ways[0]
+        gaps = losses - losses[:, best]
+        return one._spread(gaps - one.weights[one.known] @ gaps[one.known])[None]
+
+    return int(places("min" if is_size(rule) else rule, errors, allowance)[0])
+
+
+def _usual(ends: Sequence[int | None]) -> int | None:
+    """The size with which a method mostly ends, if it chooses it itself."""
+    known = [end for end in ends if end is not None]
+    return int(np.median(known)) if known else None
+
+
+def _at_own_size(parts: Parts, ends: Sequence[int | None], own: int) -> Parts:
+    """What was put out where the method's own size is this one: by whatever it ended with."""
+    made: Parts = []
+    for (test, outputs), end in zip(parts, ends, strict=False):
+        others = {size: out for size, out in outputs.items() if size != own}
+        made.append((test, {**others, own: outputs[max(outputs) if end is None else end]}))
+    return made
+
+
+def _tell(tried: Mapping[Any, _Tried], waiting: Sequence[tuple[Rows, Rows, Any]]) -> bool:
+    """Whether there are enough parts to estimate an error."""
+    tests = [test for _, test, _ in waiting]
+    tests += [test for test, _ in next(iter(tried.values())).parts] if tried else []
+    return len(tests) > 1 and sum(map(len, tests)) >= FEWEST
+
+
+def yardstick_of(estimator: Any) -> Yardstick:
+    """What an estimator's predictions are judged by; it may say so itself."""
+    name = getattr(estimator, "_yardstick", None)
+    if name is None:
+        name = "zero_one" if is_classifier(estimator) else "squared"
+    return name if isinstance(name, Yardstick) else YARDSTICKS[name]
+
+
+def _against_none(parts: Parts, truth: Truth, trains: Sequence[Rows], given: Any) -> Parts:
+    """What a predictor without a path puts out, under its usual size, and the empty model's.
+
+    The empty model predicts the mean, or the most frequent class.
+    """
+    usual = int(np.median([max(outputs) for _, outputs in parts]))
+    weights = given.get("sample_weight")
+    made: Parts = []
+    for (test, outputs), train in zip(parts, trains, strict=True):
+        w = None if weights is None else np.asarray(weights)[train]
+        none = np.average(truth[train].values, axis=0, weights=w)
+        made.append((test, {0: np.repeat(none[None], len(test), 0), usual: outputs[max(outputs)]}))
+    return made
+
+
+def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) -> Floats:
+    """The variance of the errors of parts, less what the samples in them explain of it."""
+    means, noise = [], []
+    for rows, losses in parts:
+        own, share = LeftOut((), losses, weights[rows], clusters[rows], "", ""), weights[rows].sum()
+        if len(parts) < 2 or not share > 0:
+            return np.zeros(losses.shape[1])
+        mean = own.weights @ losses / share
+        spread = own._spread(losses - mean) / share
+        if np.isnan(spread).all():  # a single cluster
+            return np.zeros(losses.shape[1])
+        means.append(mean)
+        noise.append(spread**2)
+    return np.maximum(np.var(means, axis=0, ddof=1) - np.mean(noise, axis=0), 0.0)
+
+
+def _by_repeat(parts: list[tuple[Rows, Floats]], weights: Floats, folds: int) -> Floats:
+    """The errors of each assignment to so many folds; an interrupted one does not count."""
+    rows = np.array([weights[test] @ losses for test, losses in parts])
+    repeats = len(rows) // folds
+    return rows[: repeats * folds].reshape(repeats, folds, rows.shape[1]).sum(1)
+
+
+def _weights(
+    given: Floats, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]
+) -> Floats:
+    weights = np.where(counted, given, 0.0)
+    if not counted.any():
+        raise InputError("no part that is left out has two samples to compare; use fewer parts.")
+    if yardstick.balanced:
+        weights = balancing(truth, weights)
+    total = weights.sum()
+    if not total > 0:
+        raise InputError("no sample of positive weight was left out; use other splits.")
+    return weights / total
+
+
+def _by_class(estimator: Any, truth: Truth, weights: Floats) -> Floats:
+    """The weights in which an estimator with ``class_weight`` is judged."""
+    beneath = getattr(estimator, "selector", None) or estimator
+    wanted = getattr(beneath, "class_weight", None)
+    if wanted is None or truth.classes is None or truth.index is None:
+        return weights
+    return class_weighted(wanted, truth.classes, truth.index, weights)
+
+
+def _threshold_of(estimator: Any, truth: Truth) -> Any:
+    """How an estimator with ``threshold`` chooses it; None: it has none."""
+    beneath = getattr(estimator, "selector", None) or estimator
+    rule = rule_of(getattr(beneath, "threshold", None))
+    if rule is not None and truth.classes is not None and len(truth.classes) != 2:
+        raise InputError(f"threshold is for two classes, and y has {len(truth.classes)}.")
+    return rule
+
+
+def class_figures(parts: Parts, truth: Truth, weights: Floats) -> ClassFigures | None:
+    """Mistakes and orders by size; None if the targets are numbers."""
+    if truth.classes is None or truth.index is None:
+        return None
+    n, n_sizes = len(weights), len(parts[0][1])
+    mistakes, counts = np.zeros((n, n_sizes)), np.zeros(n)
+    for test, outputs in parts:
+        mistakes[test] += YARDSTICKS["zero_one"].by_size(truth[test], outputs)
+        counts[test] += 1
+    mistakes = np.where(counts[:, None] > 0, mistakes / np.maximum(counts, 1)[:, None], np.nan)
+    scores = list[PartScores]()
+    if len(truth.classes) == 2 and n <= MOST_PAIRED:
+        for test, outputs in parts:
+            second, weight = truth.index[test] == 1, float(weights[test].sum())
+            if second.all() or not second.any() or not weight > 0:
+                continue
+            of = np.column_stack([out[:, 0] for out in outputs.values()])
+            rows = test[second], test[~second]
+            scores.append(PartScores(*rows, of[second], of[~second], weight))
+    balance = balancing(truth, np.where(counts > 0, weights, 0.0))
+    return ClassFigures(weights, mistakes, None, tuple(scores), balance)
+
+
+def _probabilities(
+    parts: Parts, truth: Truth, weights: Floats, *, logits: bool
+) -> tuple[Floats, dict[str, Floats]]:
+    """By size, the slope that makes probabilities of scores, and the losses of these.
+
+    Outputs that are ``logits`` are used as they are.
+    """
+    assert truth.index is not None
+    assert truth.classes is not None
+    sizes, n, C = list(parts[0][1]), len(truth.index), len(truth.classes)
+    rows = np.concatenate([test for test, _ in parts])
+    some = some_rows(len(rows))
+    slopes = np.ones(len(sizes))
+    if not logits:
+        given = truth.index[rows[some]], weights[rows[some]], C
+        for k, size in enumerate(sizes):
+            scores = np.concatenate([outputs[size] for _, outputs in parts])[some]
+            slopes[k] = slope_of(scores, *given)
+    losses = {"log_loss": np.zeros((n, len(sizes))), "brier": np.zeros((n, len(sizes)))}
+    counts = np.zeros(n)
+    for test, outputs in parts:
+        own = truth.index[test][:, None] == np.arange(C)
+        for k, size in enumerate(sizes):
+            logs = log_probabilities(outputs[size], slopes[k])
+            losses["log_loss"][test, k] -= logs[own]
+            losses["brier"][test, k] += np.square(np.exp(logs) - own).sum(1)
+        counts[test] += 1
+    times = np.where(counts > 0, counts, np.nan)[:, None]
+    return slopes, {name: of / times for name, of in losses.items()}
+
+
+def _areas(parts: Parts, truth: Truth, weights: Floats) -> Floats | None:
+    """The area under the curve by size, a mean over parts; None if there are not two classes."""
+    if truth.classes is None or truth.index is None or len(truth.classes) > 2:
+        return None
+    areas, total = np.zeros(len(parts[0][1])), 0.0
+    for test, outputs in parts:
+        second, weight = truth.index[test] == 1, float(weights[test].sum())
+        if not second.all() and second.any() and weight > 0:
+            areas += weight * (1.0 - YARDSTICKS["auc"].by_size(truth[test], outputs)[0])
+            total += weight
+    return areas / total if total > 0 else np.full(len(areas), np.nan)
+
+
+def _confusion(parts: Parts, truth: Truth, n: int) -> Floats:
+    """Samples by class and predicted class, for every size."""
+    assert truth.classes is not None
+    assert truth.index is not None
+    n_classes, counts = len(truth.classes), np.zeros(n)
+    for test, _ in parts:
+        counts[test] += 1
+    found = np.zeros((len(parts[0][1]), n_classes * n_classes))
+    for test, outputs in parts:
+        for k, out in enumerate(outputs.values()):
+            cells = truth.index[test] * n_classes + winners(out)
+            found[k] += np.bincount(cells, 1 / counts[test], minlength=n_classes**2)
+    return found.reshape(-1, n_classes, n_classes)

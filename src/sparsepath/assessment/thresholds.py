@@ -1,0 +1,105 @@
+"""The score above which the second of the two classes is predicted, chosen on samples left out.
+
+Of all thresholds between the scores of samples that were left out, the one is taken that is best by
+
+balanced   the mean of the error rates of the two classes
+f1         the harmonic mean of precision and recall of the second class
+costs      the mean of costs[i][j], the cost of predicting class j for a sample of class i
+
+A number p means: the second class if its probability is above p. Of equally good thresholds the one
+nearest to zero, the usual one, is taken.
+
+The threshold in use is that of all samples left out. To judge it on the same samples would be
+optimistic: what is reported (error rate, balanced error, confusion table) judges every part by the
+threshold that the *other* parts choose.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.errors import InputError
+from sparsepath.system.arrays import Floats, Indices
+
+Rule: TypeAlias = str | float | Floats
+Part: TypeAlias = tuple[NDArray[np.intp], Mapping[int, Floats]]
+NAMES = ("balanced", "f1")
+
+
+def rule_of(threshold: Any) -> Rule | None:
+    """The checked parameter ``threshold``: a name, a probability, or a matrix of costs.
+
+    >>> rule_of([[0, 1], [5, 0]]).tolist()
+    [[0.0, 1.0], [5.0, 0.0]]
+    """
+    if threshold is None:
+        return None
+    if isinstance(threshold, str):
+        if threshold in NAMES:
+            return threshold
+    else:
+        values = np.asarray(threshold, dtype=np.float64)
+        if values.ndim == 0 and 0 < values < 1:
+            return float(values)
+        if values.shape == (2, 2) and (np.isfinite(values) & (values >= 0)).all():
+            return values
+    raise InputError(
+        f"threshold={threshold!r}; use 'balanced', 'f1', a probability between 0 and 1, or costs "
+        "[[0, a], [b, 0]], zero or more, with a row for each true class."
+    )
+
+
+def best_threshold(scores: Floats, index: Indices, weights: Floats, rule: Rule) -> float:
+    """The best threshold for the scores of samples with classes 0 and 1.
+
+    >>> best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 0, 1, 1]), np.ones(4), "f1")
+    0.4
+    """
+    values, place = np.unique(scores, return_inverse=True)
+    room = max(0.01 * float(np.ptp(values)), 1e-9)
+    cuts = np.concatenate([[values[0] - room], (values[1:] + values[:-1]) / 2, [values[-1] + room]])
+    # By cut, the weight of each class above it.
+    above = [
+        np.append(np.cumsum(np.bincount(place, w, len(values))[::-1])[::-1], 0.0)
+        for w in (weights * (index == 0), weights * (index == 1))
+    ]
+    wrong, right = above
+    totals = wrong[0], right[0]
+    if not min(totals) > 0:
+        return 0.0
+    if isinstance(rule, str) and rule == "f1":
+        worth = 2 * right / (totals[1] + right + wrong)
+    elif isinstance(rule, str):
+        worth = right / totals[1] - wrong / totals[0]
+    else:
+        (none, false), (missed, found) = np.asarray(rule)
+        spent = none * (totals[0] - wrong) + false * wrong
+        worth = -(spent + missed * (totals[1] - right) + found * right)
+    good = worth >= worth.max() - 1e-12 * np.abs(worth).max()
+    return float(cuts[good][np.argmin(np.abs(cuts[good]))])
+
+
+def thresholds(
+    parts: Sequence[Part], index: Indices, weights: Floats, rule: Rule, slopes: Floats
+) -> tuple[Floats, list[Part]]:
+    """By size the threshold of all parts; the parts less the thresholds that the others choose."""
+    sizes = list(parts[0][1])
+    if isinstance(rule, float):
+        fixed = np.log(rule / (1 - rule)) / slopes
+        moved: list[Part] = [
+            (test, {k: out[k] - t for k, t in zip(sizes, fixed, strict=True)})
+            for test, out in parts
+        ]
+        return fixed, moved
+    rows = np.concatenate([test for test, _ in parts])
+    own, shifted = np.zeros(len(sizes)), [dict[int, Floats]() for _ in parts]
+    for k, size in enumerate(sizes):
+        scores = np.concatenate([outputs[size][:, 0] for _, outputs in parts])
+        own[k] = best_threshold(scores, index[rows], weights[rows], rule)
+        for part, (test, outputs) in enumerate(parts):
+            away = ~np.isin(rows, test)  # also where repeated folds leave them out again
+            t = best_threshold(scores[away], index[rows[away]], weights[rows[away]], rule)
+            shifted[part][size] = outputs[size] - t
+    return own, [(test, made) for (test, _), made in zip(parts, shifted, strict=True)]

@@ -1,0 +1,184 @@
+"""The last part of every fit: honest errors for its path, and the size chosen by them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sparsepath.assessment.folds import Parts
+from sparsepath.assessment.honest import Honest, attach, is_by_chance, told
+from sparsepath.assessment.out_of_sample import FEWEST, LeftOut, left_out
+from sparsepath.assessment.repetitions import Shorter
+from sparsepath.data.fit_arguments import Given
+from sparsepath.data.sources import is_source
+from sparsepath.errors import InputError, warn_user
+from sparsepath.path.choosing import is_size
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.interrupts import Interruptible
+
+BY_ITSELF = "auto"
+NEIGHBOURS = "neighbouring rows have correlated errors"
+BY_DEFAULT = True  # whether "auto" means folds; the tests of the searches do without
+
+
+def validated(
+    estimator: Any,
+    path: SelectionPath,
+    rule: Any,
+    given: Given,
+    told_of: Callable[[int, int], object] | None = None,
+    accept: Callable[[Mapping[str, Any]], object] | None = None,
+    paths: Mapping[Any, SelectionPath] | None = None,
+    parts: Parts | None = None,
+    shorter: Shorter | None = None,
+) -> tuple[SelectionPath, Honest | None]:
+    """The path with honest errors, and the record of the size to use; None if there are none.
+
+    The estimator's ``validation`` says how; "auto" is as many folds as its ``_n_folds``,
+    for few samples assigned several times (``repetitions``). Before
+    every fold ``told_of`` is called with the number of folds done and of all, default: its
+    ``callback`` with the path; a true value ends the work, as Ctrl-C does: what is done counts, if
+    that is two or more.
+
+    An estimator may have a method ``_search_again``, which takes the path, what the parts left, and
+    ``given``, and returns what a second search found (``Found``), of the same sizes, or None.
+    ``accept`` takes its fitted attributes; default: the estimator gets them.
+
+    If there were several ways to do it (``left_out``), the estimator's method ``_of_way`` makes of
+    the one that was chosen, of ``given`` and of the ``paths`` of the searches on all data that are
+    known, by name, the path to use and its fitted attributes.
+    For data that are read in passes ``parts`` may be known already, and ``shorter`` is as for
+    ``left_out``.
+    """
+    callback = getattr(estimator, "callback", None)
+
+    def asked(done: int, of: int) -> object:
+        return callback is not None and callback(path)
+
+    validation: Any = parts
+    if parts is None:
+        rows = given.X if is_source(given.X) else np.asarray(given.y)
+        validation = wanted(estimator, len(rows))
+    if validation is None:
+        return path, None
+    auto = is_auto(estimator)
+    found = None
+    try:
+        with Interruptible():
+            found = left_out(
+                estimator,
+                given.X,
+                given.y,
+                validation,
+                sizes=path.sizes,
+                fit_params=given.more,
+                groups=given.more.get("groups"),
+                told=told_of or asked,
+                keep=True,
+                likely=path.subset(path.sizes[-1]),
+                own=int(rule) if is_size(rule) else None,
+                repeats=None if auto else 1,
+                paths=paths,
+                choose=rule,
+                shorter=shorter,
+            )
+    except InputError as error:
+        if not auto:
+            raise InputError(f"validation: with a part of the data left out, {error}") from error
+        warn_user(
+            f"there is no honest error, and the size is chosen by the criterion of the search: "
+            f"with a part of the data left out, {error}"
+        )
+        return path, None
+    if found is not None and found.others:
+        path, fitted = estimator._of_way(found.way, path, given, paths or {})
+        (accept or vars(estimator).update)(fitted)
+    if found is not None and found.figures is not None:
+        slopes = dict(zip(found.sizes, found.figures.slopes.tolist(), strict=True))
+        (accept or vars(estimator).update)({"_slopes": slopes})
+        if len(found.figures.thresholds):
+            cuts = dict(zip(found.sizes, found.figures.thresholds.tolist(), strict=True))
+            (accept or vars(estimator).update)({"_thresholds": cuts})
+    if found is not None and found.whole and hasattr(estimator, "_search_again"):
+        second = estimator._search_again(path, found, given)
+        if second is not None:
+            path = path.replaced(steps=second.steps, _models=dict(second.models))
+            (accept or vars(estimator).update)(second.fitted)
+    return judged(path, found, rule)
+
+
+def is_auto(estimator: Any) -> bool:
+    """Whether the estimator's ``validation`` is the default."""
+    validation = getattr(estimator, "validation", None)
+    return isinstance(validation, str) and validation == BY_ITSELF
+
+
+def wanted(estimator: Any, n_samples: int) -> Any:
+    """What the estimator's ``validation`` stands for with so many samples; None: there is none."""
+    validation, auto = getattr(estimator, "validation", None), is_auto(estimator)
+    if validation is not None and not hasattr(estimator, "predict"):
+        if not auto:
+            raise InputError(
+                f"{type(estimator).__name__} predicts nothing that validation could judge; use "
+                "validation=None."
+            )
+        return None
+    if auto:
+        validation = None if n_samples < FEWEST or not BY_DEFAULT else estimator._n_folds
+        if validation is not None and has_fixed_splits(estimator):
+            warn_user(
+                "cv is a list of rows, which cannot be repeated on parts of the data: there is no "
+                "honest error, and the size is chosen by the criterion. Give a number of folds or "
+                "a splitter, or validation=None."
+            )
+            return None
+    if validation is not None and has_fixed_splits(estimator):
+        raise InputError(
+            "validation repeats the search on parts of the data, for which cv must be a number of "
+            "folds or a splitter, not a list of rows."
+        )
+    return validation
+
+
+def judged(
+    path: SelectionPath, found: LeftOut | None, rule: Any
+) -> tuple[SelectionPath, Honest | None]:
+    """The path with honest errors, and the record of the size that the rule takes.
+
+    If Ctrl-C came, it is said: nothing was found, or not the whole.
+    """
+    if found is None:
+        warn_user(
+            "the validation was interrupted: there is no honest error, and the size is chosen by "
+            "the criterion of the search."
+        )
+        return path, None
+    if not found.whole:
+        warn_user(
+            "the validation was interrupted: the honest error, and the size that is chosen by it, "
+            f"are of what was done ({found.label})."
+        )
+    path = attach(path, found)
+    record = told(found, path.settle(rule), rule)
+    if is_by_chance(found, record, rule):
+        record = told(found, 0, rule)
+    if record.neighbours is not None:
+        warn_user(
+            f"{NEIGHBOURS} ({record.neighbours:.2f}), so that the honest error is too optimistic. "
+            "Rows in time order: use validation='time'. Several rows per person or site: pass "
+            "groups to fit."
+        )
+    return path, record
+
+
+def is_validated(estimator: Any, n_samples: int) -> bool:
+    """Whether a fit to so many samples will have honest errors, by its parameters."""
+    if is_auto(estimator):
+        return n_samples >= FEWEST and BY_DEFAULT and not has_fixed_splits(estimator)
+    return getattr(estimator, "validation", None) is not None
+
+
+def has_fixed_splits(estimator: Any) -> bool:
+    """Whether the splits of the search's own cross-validation are rows of these very data."""
+    cv = getattr(estimator, "cv", None)
+    return hasattr(cv, "__iter__") and not isinstance(cv, str)
