@@ -16,26 +16,27 @@ from numpy.testing import assert_allclose
 from problems import Case
 from slow_twins import rls
 from sparsepath.data.blocks import DenseBlock
-from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES, QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
-from sparsepath.rls.models import make_design
-from sparsepath.rls.task import Task
-from sparsepath.rls.trail import SearchTrail
+from sparsepath.rls.engines import make_design
+from sparsepath.rls.history import SearchTrail
+from sparsepath.rls.parameters import SearchSpec
+from sparsepath.system.threads import Threads
 
 RTOL = 1e-9
 ATOL = 1e-13  # of the empty model's error: what rounding leaves of an error that vanishes
 TIE = 1e-8
 FORMS = {
-    "squared": ("fused", "gram", "pass", "blocks"),
-    "absolute": ("auto", "fused", "blocks"),
-    "huber": ("auto", "fused", "blocks"),
-    "log_cosh": ("fused", "blocks"),
-    "zero_one": ("auto", "fused", "blocks"),
-    "balanced": ("auto", "fused", "blocks"),
+    "squared": ("auto", "memory", "passes"),
+    "absolute": ("memory", "passes"),
+    "huber": ("memory", "passes"),
+    "log_cosh": ("memory", "passes"),
+    "zero_one": ("memory", "passes"),
+    "balanced": ("memory", "passes"),
 }
 OTHERS = tuple(FORMS)[1:]
+ABOUT = ("watch", "checkpoint", "sums")  # what a run is told that is no part of its task
 LAYOUTS = ("one", "three", "uneven")
 
 
@@ -75,7 +76,7 @@ def design_of(
 def search(design: Design, Y: Any, alpha: float, size: int, **options: Any) -> SearchTrail:
     """Run a search over all features but the forbidden ones; one that never ends is an error."""
     forbidden = options.pop("forbidden", ())
-    about = {name: options.pop(name) for name in ("watch", "checkpoint") if name in options}
+    about = {name: options.pop(name) for name in ABOUT if name in options}
     watch = about.pop("watch", None)
     candidates = tuple(i for i in range(design.n_features) if i not in forbidden)
 
@@ -87,7 +88,7 @@ def search(design: Design, Y: Any, alpha: float, size: int, **options: Any) -> S
     loss = options.pop("loss", "squared")
     if isinstance(loss, str):
         loss = (CLASSES if options.get("queries") is None else QUERIES)[loss]
-    task = Task(size=size, candidates=candidates, loss=loss, **options)
+    task = SearchSpec(size=size, candidates=candidates, loss=loss, **options)
     return run(design, Y, alpha, task, watch=limited, **about)
 
 

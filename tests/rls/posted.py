@@ -8,7 +8,7 @@ block) fails here.
 import pickle
 
 from sparsepath.data.blocks import DenseBlock
-from sparsepath.data.threads import Threads
+from sparsepath.system.threads import Threads
 
 
 class PostedBlock(DenseBlock):

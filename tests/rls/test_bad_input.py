@@ -39,7 +39,7 @@ DATES = np.array(["2024-01-01"], dtype="datetime64[D]") + np.arange(20)
         {"budget": np.nan},
         {"budget": True},
         {"epsilon": "x", "search": "floating"},
-        {"epsilon": 0.1},
+        {"epsilon": 0.1, "search": "swap"},
         {"fit_intercept": "no"},
         {"standardize": "yes"},
         {"pooled": 2},

@@ -40,7 +40,7 @@ from sparsepath import (
 from sparsepath.data.clusters import ClusterError, on_cluster
 from sparsepath.data.sources import from_array
 from sparsepath.errors import InputError
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")

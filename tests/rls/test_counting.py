@@ -25,14 +25,14 @@ from rls.comparing import (
 )
 from slow_twins import rls as twin
 from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
-from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
-from sparsepath.rls.models import make_design
+from sparsepath.rls.engines import make_design
 from sparsepath.rls.pairs.model import PairModel
-from sparsepath.rls.pairs.queries import PAIRS_PRICE, Order
-from sparsepath.rls.task import Task
+from sparsepath.rls.pairs.queries import Order
+from sparsepath.rls.parameters import SearchSpec
 from sparsepath.rls.update import Update
+from sparsepath.system.threads import Threads
 
 CHECKS = {
     "forward": check_forward,
@@ -119,12 +119,12 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
     for loss in ("zero_one", "balanced"):
         for how in sorted(CHECKS):
             trails = []
-            for form in ("fused", "auto", "blocks"):
+            for form in ("memory", "auto", "passes"):
                 for threads in (1, 3):
                     with Threads(threads) as crew:
                         design = make_design(X, np.ones(60), crew, n_blocks=3)
                         size = 0 if how == "backward" else 6
-                        task = Task(
+                        task = SearchSpec(
                             how, size, loss=CLASSES[loss], candidates=tuple(range(20)), form=form
                         )
                         trails.append(run(design, Y, 1.0, task))
@@ -361,8 +361,8 @@ def test_pairs_of_two_classes_are_counted_alike(coarse, fit_intercept, scale):
             model.add(i)
         which = np.array([0, 2, 3, 5, 6, 8])
         found = model.additions(which), model.errors_without()
-        assert model._even
-        model._even = False
+        assert model._pairs.even
+        model._pairs.even = False
         for one, other in zip(found, (model.additions(which), model.errors_without()), strict=True):
             assert_array_equal(one, other)
 
@@ -370,7 +370,6 @@ def test_pairs_of_two_classes_are_counted_alike(coarse, fit_intercept, scale):
 @examples(20)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(CHECKS)), st.booleans())
 def test_auc_over_folds_against_refits(seed, how, weighted):
-    """In NumPy and in a compiled loop, with the same numbers to the last bit."""
     X, y, rng = labelled(seed, m=20, n=5, coarse=bool(seed % 2))
     weights = rng.choice([0.0, 0.5, 1.0, 2.0], 20) if weighted else np.ones(20)
     splits = list(StratifiedKFold(3, shuffle=True, random_state=seed % 50).split(X, y))
@@ -379,15 +378,8 @@ def test_auc_over_folds_against_refits(seed, how, weighted):
     size = 0 if how == "backward" else 3
     options = {"loss": "auc", "search": how, "splits": splits}
     judge = Judge(X, y[:, None], 1.0, "auc", sw=weights, error=twin.auc_kfold_error(splits))
-    found = []
-    for paid in (False, True):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(PAIRS_PRICE, "is_paid", lambda ahead=0.0, paid=paid: paid)
-            trail = search(design_of(X, weights), y[:, None], 1.0, size, **options)
-        CHECKS[how](trail, judge, size)
-        steps = [(k, step.subset, step.error) for k, step in trail.steps.items()]
-        found.append((steps, [(move.action, move.feature, move.error) for move in trail.moves]))
-    assert found[0] == found[1]
+    trail = search(design_of(X, weights), y[:, None], 1.0, size, **options)
+    CHECKS[how](trail, judge, size)
 
 
 def test_the_standard_error_of_auc_knows_weights():
@@ -463,7 +455,7 @@ def test_many_ties_are_told_apart_as_from_the_columns():
     Y = np.where(np.arange(25)[:, None] < 3, 1.0, -1.0)  # all predict the larger class
     trails = [
         search(design_of(case.X), Y, 50.0, 4, loss="zero_one", form=form)
-        for form in ("auto", "blocks", "fused")
+        for form in ("auto", "passes", "memory")
     ]
     assert subsets(trails[0]) == subsets(trails[1]) == subsets(trails[2])
     judge = Judge(case.X, Y, 50.0, "zero_one")
@@ -474,3 +466,34 @@ def test_auc_needs_two_classes_in_some_test_part():
     X, y, _ = labelled(0)
     with pytest.raises(InputError, match="none of the 12 test parts has samples of both classes"):
         SparseRLSClassifier(loss="auc", cv=KFold(12)).fit(X[np.argsort(y)], np.sort(y))
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "balanced"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("search", ["forward", "backward"])
+def test_equal_scores_count_alike_in_criterion_and_honest_error(loss, n_classes, search):
+    """Balanced folds leave the empty model without a decision: the first class, as in predict."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), 20 // n_classes * 2)
+    X, folds = rng.standard_normal((len(y), 3)), StratifiedKFold(4)
+    options = {"loss": loss, "search": search, "cv": folds, "pooled": True}
+    model = SparseRLSClassifier(**options, validation=folds).fit(X, y)
+    counts = {len(test) for _, test in folds.split(X, y)}
+    assert len(counts) == 1, "parts weigh alike"
+    ends = [0, -1]  # no features and all of them: nothing is chosen in between
+    assert_allclose(model.path_.errors[ends], model.path_.honest_errors[ends])
+    assert model.path_.error(0) == pytest.approx(1 - 1 / n_classes)
+    assert (model.at_size(0).predict(X) == 0).all()
+
+
+def test_equal_scores_of_leave_one_out_are_those_of_predict():
+    """A column of few values, without an intercept: some scores left out are exactly zero."""
+    x = np.array([0.0, 0, 0, 0, 1, 1, -1, -1])
+    y = np.array([0, 1, 0, 0, 1, 1, 0, 0])
+    options = {"loss": "zero_one", "fit_intercept": False, "standardize": False}
+    model = SparseRLSClassifier(**options, validation=None, choose=1).fit(x[:, None], y)
+    assert model.path_.error(1) == pytest.approx(1 / 8), "the second class at zero"
+    swapped = SparseRLSClassifier(**options, validation=None, choose=1).fit(-x[:, None], 1 - y)
+    assert swapped.path_.error(1) == pytest.approx(3 / 8), "the first class is the other"
+    empty = [one.path_.error(0) for one in (model, swapped)]
+    assert empty == pytest.approx([3 / 8, 5 / 8])

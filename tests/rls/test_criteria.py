@@ -24,11 +24,11 @@ from sparsepath import InputError, SelectionPath, SparseRankRLS, SparseRLSClassi
 from sparsepath import SparseRLSRegressor as Regressor
 from sparsepath.errors import FileError
 from sparsepath.methods import METHODS, OPTIONS
+from sparsepath.methods.method import OF_COUNTS
 from sparsepath.rls import Huber, LogCosh, ResidualLoss, rls_state
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import Squared
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS, QUERIES
-from sparsepath.tuning import TUNING
 
 
 class Quartic(ResidualLoss):
@@ -48,7 +48,7 @@ def refit(X, Y, alpha, subset, of):
 
 
 @pytest.mark.parametrize("n_targets", [1, 2])
-@pytest.mark.parametrize("form", ["auto", "blocks", "bounds", "fused", "gram", "pass"])
+@pytest.mark.parametrize("form", ["auto", "memory", "passes"])
 def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
     case = make("tall", m=25, n=7, T=n_targets, alpha=0.3, seed=4)
     design = design_of(case.X, None, "three")
@@ -87,15 +87,14 @@ def test_a_line_of_the_table_makes_a_loss_known_by_its_name(monkeypatch):
 @pytest.mark.parametrize("n_targets", [1, 3])
 @pytest.mark.parametrize("loss", OTHERS)
 def test_compiled_loops_do_not_mistake_a_loss_for_another(loss, n_targets, monkeypatch):
-    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
     case = make("tall", m=40, n=8, T=n_targets, alpha=0.3, seed=1, weighted=True)
     if CLASSES[loss].coded:
         case = make("tall", m=40, n=8, T=n_targets, alpha=0.3, seed=1, classification=True)
     for how in ("forward", "floating", "swap"):
         given = case.Y, case.alpha, 4
         trail = search(design_of(case.X, case.sw), *given, loss=loss, search=how)
-        plain = search(design_of(case.X, case.sw), *given, loss=loss, search=how, form="blocks")
-        assert trail.form.startswith("fused")
+        plain = search(design_of(case.X, case.sw), *given, loss=loss, search=how, form="passes")
+        assert trail.form.startswith("memory")
         made = [[(m.action, m.feature) for m in of.moves] for of in (trail, plain)]
         assert made[0] == made[1]
         for step in trail.steps.values():
@@ -137,7 +136,7 @@ def test_a_loss_goes_through_estimators_files_and_states(tmp_path):
     assert path.parameters["loss"] == "huber(delta=0.5)"
     assert again.honest_.measure == "Huber error (delta 0.5)"
     with rls_state(case.X, case.Y, loss=Huber(0.5)) as state:
-        state.apply_update(state.find_best_update("add"))
+        state.add(state.best_addition().feature)
         assert state.error == pytest.approx(again.path_.error(1), rel=1e-12)
 
 
@@ -219,9 +218,7 @@ def test_classes_take_losses_of_residuals():
 
 def test_every_criterion_says_what_it_can():
     assert {name for name in CLASSES if CLASSES[name].bounded} == {"squared"}
-    assert {name for name in FORMS if "auto" in FORMS[name]} == {
-        name for name, loss in CLASSES.items() if loss.carried is not None
-    }
+    assert all(CLASSES[name].kernel is not None for name in FORMS)
     assert set(FORMS) == {name for name, loss in CLASSES.items() if isinstance(loss, Loss)}
     for table in (NUMBERS, CLASSES, QUERIES):
         assert all(isinstance(criterion, Criterion) for criterion in table.values())
@@ -232,7 +229,7 @@ def test_the_command_line_has_the_same_losses():
     def typed(table):
         return {name.replace("_", "-") for name in table}
 
-    assert set(OPTIONS["loss"].values) == typed({**CLASSES, **QUERIES})
+    assert set(OPTIONS["loss"].values) == typed({**CLASSES, **QUERIES}) | set(OF_COUNTS)
     told = METHODS["greedy-rls"].losses
     assert {task: set(names) for task, names in told.items()} == {
         "regression": typed(NUMBERS),

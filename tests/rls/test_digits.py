@@ -10,8 +10,8 @@ from sklearn.model_selection import KFold
 
 from rls.comparing import FORMS, design_of, search, subsets
 from sparsepath import SparseRLSRegressor
-from sparsepath.rls.splits import model as folds
-from sparsepath.tuning import TUNING
+from sparsepath.rls.folds import model as folds
+from sparsepath.system.tuning import TUNING
 
 # --- sparse data with weights ---------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ def test_the_rows_are_asked_once_the_chosen_columns_blur_everything(monkeypatch)
     design = design_of(X)
     model, rough = folds.FoldModel(design, y, alpha, splits), []
     for b in range(12):
-        if model.rough or model.doubtful[b]:
+        if model._needs_rows(b):
             break
         model.add(b)
         blur = []

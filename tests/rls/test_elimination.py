@@ -19,21 +19,20 @@ from rls.comparing import (
     weights_of,
 )
 from slow_twins import rls
-from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.engines import held_rows
+from sparsepath.rls.folds.elimination import FoldElimination
 from sparsepath.rls.leave_one_out import elimination
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.model import State
-from sparsepath.rls.splits.elimination import FoldElimination
-from sparsepath.rls.update import Update
-from sparsepath.tuning import TUNING
+from sparsepath.rls.passes.engine import InPasses
+from sparsepath.system.threads import Threads
+from sparsepath.system.tuning import TUNING
 
 
-def tune(patch, wide, compiled):
+def tune(patch, wide):
     patch.setattr(TUNING, "wide_from", 0 if wide else 1 << 40)
     patch.setattr(elimination, "WIDE", 1.0 if wide else 1.5)
-    patch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
 
 
 def backward(case, layout="one", **options):
@@ -45,10 +44,10 @@ KINDS = ["tall", "wide", "collinear", "scaled", "targets", "ties", "offset", "du
 
 
 @examples(12)
-@given(problems(kinds=KINDS, max_m=16, max_n=10), st.booleans(), st.booleans())
-def test_squared_against_refits(case, wide, compiled):
+@given(problems(kinds=KINDS, max_m=16, max_n=10), st.booleans())
+def test_squared_against_refits(case, wide):
     with pytest.MonkeyPatch.context() as patch:
-        tune(patch, wide, compiled)
+        tune(patch, wide)
         trail = backward(case, "three")
     tiny = case.alpha < 1e-2 and case.X.shape[1] > 4  # then 1 - leverage comes down to the penalty
     check_backward(trail, judge_of(case), 0, rtol=1e-6 if tiny else 1e-8)
@@ -63,11 +62,9 @@ def test_other_losses_against_refits(case, loss):
     check_backward(backward(case, loss=loss), judge_of(case, loss), 0)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(14, 40), (20, 22), (40, 14)])
-def test_longer_paths_against_the_twin(monkeypatch, m, n, compiled):
+def test_longer_paths_against_the_twin(monkeypatch, m, n):
     """Wide data begin in the wide form, go over to the tall one and are set up again on the way."""
-    monkeypatch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
     monkeypatch.setattr(TUNING, "wide_from", 10)
     case = make("tall", m=m, n=n, seed=1)
     trail = backward(case)
@@ -85,30 +82,29 @@ def test_longer_paths_against_the_twin(monkeypatch, m, n, compiled):
 def test_the_same_drops_as_a_state_makes():
     case = make("collinear", m=50, n=16, seed=3, weighted=True, alpha=1e-3)
     design = design_of(case.X, case.sw)
-    from sparsepath.rls.leave_one_out.additions import EveryFinder
-
-    state = State(design, case.Y, case.alpha, SQUARED, EveryFinder())
+    state = InPasses(held_rows(design, case.Y, 16), case.alpha, SQUARED, 16)
     model = Elimination(design, case.Y, case.alpha, SQUARED)
     for i in range(16):
         state.add(i)
     model.begin(range(16))
     while state.chosen:
-        assert_allclose(model.errors_without(), state.model.errors_without(), rtol=1e-8)
+        for i, error in zip(state.chosen, model.errors_without(), strict=True):
+            trial = state.duplicate()
+            trial.drop(i)
+            assert_allclose(error, trial.error, rtol=1e-8)
         assert_allclose(
             model.coef(), state.coef(), rtol=1e-5, atol=1e-8 * np.abs(state.coef()).max()
         )
-        best, other = state.find_best_update("drop"), model.find_best_update("drop")
+        best, other = state.best_removal(), model.best_removal()
         assert best.feature == other.feature
-        state.apply_update(best)
-        model.apply_update(best)
+        state.drop(best.feature)
+        model.drop(best.feature)
         assert model.chosen == state.chosen
         assert_allclose(model.error, state.error, rtol=1e-9)
         assert_allclose(model.intercept(), state.intercept(), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_rows_of_which_little_is_left_are_computed_afresh(monkeypatch, compiled):
-    monkeypatch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
+def test_rows_of_which_little_is_left_are_recomputed(monkeypatch):
     renewed = []
     renew = Elimination._renew
     monkeypatch.setattr(Elimination, "_renew", lambda *given: renewed.append(1) or renew(*given))
@@ -122,7 +118,6 @@ def test_rows_of_which_little_is_left_are_computed_afresh(monkeypatch, compiled)
 
 
 def test_threads_change_no_bit(monkeypatch):
-    monkeypatch.setattr(TUNING, "compiled_removals_from", 0)
     monkeypatch.setattr(TUNING, "thread_numbers", 100)
     monkeypatch.setattr(TUNING, "threaded_from", 0)
     case = make("targets", m=40, n=15, T=2, seed=4, weighted=True)
@@ -142,12 +137,12 @@ def test_what_it_refuses():
     case = make("tall", m=20, n=5, seed=1)
     model = Elimination(design_of(case.X), case.Y, 1.0, SQUARED)
     model.begin(range(5))
-    for change in (Update("add", 1, 0.0), Update("drop", 7, 0.0)):
-        with pytest.raises(InputError, match=r"only drops|not chosen"):
-            model.apply_update(change)
-    with pytest.raises(InputError, match="only drops"):
-        model.find_best_update("add")
-    assert model.find_best_update("drop", []) is None
+    with pytest.raises(InputError, match="not chosen"):
+        model.drop(7)
+    for what in (lambda: model.add(1), model.best_addition):
+        with pytest.raises(InputError, match="only drops"):
+            what()
+    assert model.best_removal([]) is None
     X = np.column_stack([case.X, case.X[:, 0]])
     splits = list(KFold(3).split(X))
     for options in ({}, {"splits": splits}):
@@ -166,7 +161,7 @@ def test_a_copy_goes_its_own_way():
     other = model.duplicate()
     other.drop(1)
     assert model.chosen == [0, 1, 2, 4, 5, 6, 7]
-    assert model.find_best_update("drop") == model.duplicate().find_best_update("drop")
+    assert model.best_removal() == model.duplicate().best_removal()
 
 
 # --- splits ---------------------------------------------------------------------------------------
@@ -187,21 +182,7 @@ def test_splits_against_refits(case):
     check_backward(trail, judge, 0, rtol=1e-5 if case.alpha < 1e-2 else 1e-8)
 
 
-def test_removals_over_splits_are_compiled_where_they_are_many(monkeypatch):
-    case = make("tall", m=60, n=17, T=2, weighted=True, seed=4)
-    splits = list(KFold(4).split(case.X))
-    plain = backward(case, splits=splits)
-    monkeypatch.setattr(TUNING, "compiled_removals_from", 0)
-    compiled = backward(case, splits=splits)
-    assert [m.feature for m in plain.moves] == [m.feature for m in compiled.moves]
-    for size, step in plain.steps.items():
-        assert_allclose(compiled.steps[size].error, step.error, rtol=1e-10)
-        assert_allclose(compiled.steps[size].coef, step.coef, rtol=1e-8)
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_copy_over_splits_goes_its_own_way(monkeypatch, compiled):
-    monkeypatch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
+def test_a_copy_over_splits_goes_its_own_way():
     case = correlated(1, m=30, n=8)
     model = FoldElimination(design_of(case.X), case.Y, 1.0, list(KFold(3).split(case.X)))
     model.begin(range(8))

@@ -1,6 +1,7 @@
 """How searches begin, end and go on: copies, stop rules, checkpoints, and which size is taken."""
 
 import copy
+import json
 import warnings
 
 import numpy as np
@@ -17,12 +18,14 @@ from sparsepath import (
     SparseRLSRegressor,
     rls_state,
 )
-from sparsepath.path import LONGEST_PATH
+from sparsepath.path.selection_path import LONGEST_PATH
 from sparsepath.rls import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
 from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.history import SearchTrail
+from sparsepath.rls.model import SearchEngine
 from sparsepath.rls.search import with_swaps
-from sparsepath.rls.trail import SearchTrail
 from sparsepath.rls.update import Update
+from sparsepath.system.json_files import canonical, checksum
 
 SEARCHES = ("forward", "floating", "backward", "swap")
 
@@ -64,7 +67,7 @@ def test_exchanges_end_where_the_target_is_fitted_exactly(kind, cv):
         assert {i % 4 for i in path.subset(2)} == {0, 1}
 
 
-class Restless:
+class Restless(SearchEngine):
     """A model whose criterion falls with every addition, as rounding may make it seem."""
 
     vanished, empty_error, costs = False, 1.0, None
@@ -72,14 +75,17 @@ class Restless:
     def __init__(self):
         self.chosen, self.error = [], 1.0
 
-    def find_best_update(self, action, features, below=np.inf):
-        return Update("add", features[0], 0.9 * self.error) if features else None
+    def best_addition(self, features=None):
+        return Update("add", int(features[0]), 0.9 * self.error) if len(features) else None
 
-    def apply_update(self, update):
-        if update.action == "add":
-            self.chosen, self.error = [*self.chosen, update.feature], 0.9 * self.error
-        else:
-            self.chosen = [i for i in self.chosen if i != update.feature]
+    def best_removal(self, features=None, below=np.inf):
+        return None
+
+    def add(self, feature):
+        self.chosen, self.error = [*self.chosen, feature], 0.9 * self.error
+
+    def drop(self, feature):
+        self.chosen = [i for i in self.chosen if i != feature]
 
     def duplicate(self):
         return copy.copy(self)
@@ -339,7 +345,7 @@ def test_backward_from_more_columns_than_samples_says_what_to_do():
     X, rng = noise(10, 20)
     y = rng.standard_normal(10)
     for cv in ("loo", 3):
-        with pytest.raises(InputError, match=r"20 are more than the samples .* larger alpha"):
+        with pytest.raises(InputError, match=r"20 are more than the \d that .* larger alpha"):
             SparseRLSRegressor(search="backward", alpha=0.0, cv=cv).fit(X, y)
     SparseRLSRegressor(search="backward", alpha=0.1).fit(X, y)
     some = {"search": "backward", "alpha": 0.0, "start": range(5)}
@@ -360,7 +366,7 @@ def test_backward_begins_without_what_does_not_vary_in_a_training_part():
 def test_backward_that_cannot_begin_says_so_without_warnings_of_numpy():
     for seed in range(20):
         X, rng = noise(9, 12, seed)
-        with pytest.raises(InputError, match="12 are more than the samples"):
+        with pytest.raises(InputError, match="12 are more than the 7 that the samples"):
             SparseRLSRegressor(search="backward", alpha=0.0).fit(X, rng.standard_normal(9))
 
 
@@ -474,3 +480,63 @@ def test_units_do_not_matter_by_default(estimator):
             for feature in plain.path_.subset(3):
                 state.add(feature)
             assert state.error == pytest.approx(plain.path_.error(3))
+
+
+def small_problem():
+    X, rng = noise(40, 6)
+    return X, X[:, 1] - X[:, 4] + rng.standard_normal(40)
+
+
+def same_content(one, other):
+    try:
+        return json.loads(one) == json.loads(other)
+    except ValueError:
+        return False
+
+
+def test_a_changed_checkpoint_is_refused(tmp_path):
+    X, y = small_problem()
+    file = tmp_path / "checkpoint"
+    SparseRLSRegressor(4, checkpoint=file, callback=lambda path: len(path.moves) == 2).fit(X, y)
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        for changed in (bytes([whole[place] ^ 1]), b"e", b"1"):
+            raw = whole[:place] + changed + whole[place + 1 :]
+            if same_content(raw, whole):  # also 17 digits of which the last does not matter
+                continue
+            file.write_bytes(raw)
+            with pytest.raises(FileError, match=r"checkpoint is not a readable|belongs to other"):
+                SparseRLSRegressor(4, checkpoint=file).fit(X, y)
+
+
+@pytest.mark.parametrize("key", ["action", "feature", "error", "seconds"])
+@pytest.mark.parametrize("value", [None, "x", [1], -1e9, 10**30, {}], ids=repr)
+def test_a_checkpoint_of_wrong_types_is_refused(key, value, tmp_path):
+    X, y = small_problem()
+    file = tmp_path / "checkpoint"
+    SparseRLSRegressor(4, checkpoint=file, callback=lambda path: len(path.moves) == 2).fit(X, y)
+    record = json.loads(file.read_bytes())
+    del record["checksum"]
+    record["moves"][0][key] = value
+    file.write_text(canonical({**record, "checksum": checksum(canonical(record))}))
+    if key in ("error", "seconds") and isinstance(value, float | int):
+        SparseRLSRegressor(4, checkpoint=file).fit(X, y)
+        return
+    with pytest.raises(FileError, match="not a readable checkpoint: moves"):
+        SparseRLSRegressor(4, checkpoint=file).fit(X, y)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{}", "null", '{"moves": []}', "\x00"])
+def test_what_is_no_checkpoint_is_refused(text, tmp_path):
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(FileError, match="not a readable checkpoint"):
+        SparseRLSRegressor(4, checkpoint=tmp_path / "file").fit(*small_problem())
+    with pytest.raises(FileError, match=r"cannot write .*File name too long"):
+        SparseRLSRegressor(4, checkpoint=tmp_path / ("x" * 300)).fit(*small_problem())
+
+
+def test_the_interval_of_checkpoints_is_checked(tmp_path, monkeypatch):
+    for wrong in ("x", "-1", "inf", "nan"):
+        monkeypatch.setenv("SPARSEPATH_CHECKPOINT_SECONDS", wrong)
+        with pytest.raises(InputError, match="number of seconds from 0 up"):
+            SparseRLSRegressor(4, checkpoint=tmp_path / "file").fit(*small_problem())

@@ -23,8 +23,11 @@ from rls.comparing import (
     weights_of,
 )
 from slow_twins import rls
-from sparsepath.rls.leave_one_out.projection import Projected
-from sparsepath.tuning import TUNING
+from sparsepath._core import tall as core
+from sparsepath.rls import engines
+from sparsepath.rls.leave_one_out import gram_search
+from sparsepath.rls.passes import engine
+from sparsepath.system.tuning import TUNING
 
 LOSSES = tuple(FORMS)
 
@@ -35,7 +38,7 @@ def all_ways(case: Case, loss: str, size: int, layouts=LAYOUTS, **options):
     standardize = options.pop("standardize", False)
     trails = {}
     for layout in layouts:
-        for form in FORMS[loss] if len(case.Y.T) == 1 or loss == "squared" else ("blocks",):
+        for form in FORMS[loss] if len(case.Y.T) == 1 or loss == "squared" else ("passes",):
             design = design_of(
                 case.X,
                 weights_of(case),
@@ -71,6 +74,16 @@ def check_all_ways(case: Case, loss: str, size: int, **options):
 @given(problems(max_m=16, max_n=8))
 def test_squared(case):
     check_all_ways(case, "squared", size_for(case))
+
+
+@examples(25)
+@given(problems(max_m=16, max_n=8))
+def test_squared_by_products(case):
+    """The engine of tall data on data that are not."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (engines, gram_search):
+            patch.setattr(module, "products_pay", lambda *shape: True)
+        check_all_ways(case, "squared", size_for(case))
 
 
 @examples(25)
@@ -194,55 +207,18 @@ def test_the_ways_agree_where_pruning_matters(kind):
     many = 3 if kind == "targets" else 1
     case = make(kind, m=150, n=50, T=many, alpha=0.1, weighted=True, seed=1)
     trails = all_ways(case, "squared", 15)
-    first = trails["blocks", "one"]
+    first = trails["passes", "one"]
     assert len(first.steps) == 16
     for trail in trails.values():
         same_steps(first, trail)
-
-
-@pytest.mark.parametrize("credit", [-100, -2, 1])
-@pytest.mark.parametrize("how", ["forward", "floating"])
-def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, how):
-    case = make("collinear", m=100, n=40, alpha=0.1, weighted=True, seed=7)
-    design = design_of(case.X, case.sw, "three")
-    expected = search(design, case.Y, case.alpha, 15, form="blocks", search=how)
-    monkeypatch.setattr(TUNING, "gram_credit", credit)
-    monkeypatch.setattr(TUNING, "gram_columns", 0)
-    monkeypatch.setattr(TUNING, "gram_batch", 3)
-    design = design_of(case.X, case.sw, "three")
-    same_steps(expected, search(design, case.Y, case.alpha, 15, form="bounds", search=how))
-
-
-@pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties", "constant"])
-@pytest.mark.parametrize("how", ["forward", "floating"])
-@pytest.mark.parametrize("standardize", [False, True])
-def test_all_columns_of_the_gram_matrix_at_once_change_nothing(kind, how, standardize):
-    case = make(kind, m=90, n=25, weighted=True, seed=11)
-    options = {"standardize": standardize}
-    design = design_of(case.X, case.sw, **options)
-    expected = search(design, case.Y, case.alpha, 12, form="blocks", search=how)
-    design = design_of(case.X, case.sw, "uneven", **options)
-    same_steps(expected, search(design, case.Y, case.alpha, 12, form="bounds", search=how))
-    assert all(design.knows_gram(i) for i in range(25))
-
-
-@pytest.mark.parametrize(("size", "limit"), [(2, 1 << 22), (3, 0)])
-def test_the_gram_matrix_is_not_filled_for_few_steps_or_little_data(monkeypatch, size, limit):
-    monkeypatch.setattr(TUNING, "gram_always", limit)
-    monkeypatch.setattr(TUNING, "first_gram_batch", 3)
-    monkeypatch.setattr(TUNING, "gram_batch", 3)
-    case = make("tall", m=60, n=25, seed=1)
-    design = design_of(case.X)
-    search(design, case.Y, 1.0, size, form="bounds")
-    assert 0 < sum(design.knows_gram(i) for i in range(25)) <= 3 * size
 
 
 @pytest.mark.parametrize("m", [150, 1000, 4000])
 def test_a_search_through_noise_where_many_stay_open(m):
     rng = np.random.default_rng(m)
     X, Y = rng.standard_normal((m, 300)), rng.standard_normal((m, 1))
-    expected = search(design_of(X), Y, 1.0, 25, form="blocks")
-    same_steps(expected, search(design_of(X), Y, 1.0, 25, form="gram"))
+    expected = search(design_of(X), Y, 1.0, 25, form="memory")
+    same_steps(expected, search(design_of(X), Y, 1.0, 25, form="passes"))
 
 
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
@@ -251,10 +227,9 @@ def test_a_search_through_noise_where_many_stay_open(m):
 def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
     case = make(kind, m=150, n=40, weighted=True, seed=5, classification=loss != "squared")
     given, asked = (case.Y, case.alpha, 12), {"search": how, "loss": loss}
-    expected = search(design_of(case.X, case.sw), *given, form="blocks", **asked)
+    expected = search(design_of(case.X, case.sw), *given, form="memory", **asked)
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
-    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
-    for form in ("fused", "bounds", "pass") if loss == "squared" else ("auto", "fused", "blocks"):
+    for form in ("auto", "memory", "passes"):
         design = design_of(case.X, case.sw, "three")
         same_steps(expected, search(design, *given, form=form, **asked))
 
@@ -263,7 +238,6 @@ def in_compiled_loops(case, loss, size):
     """Every way to compute a path, with all loops that are compiled for large data."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TUNING, "compiled_pass_from", 1)
-        patch.setattr(TUNING, "compiled_search_from", 1)
         dense = np.asfortranarray(case.X)
         check_all_ways(Case(dense, case.Y, case.alpha, case.sw, case.name), loss, size)
 
@@ -287,86 +261,26 @@ def test_longer_paths_in_compiled_loops_against_refits(kind, loss):
     in_compiled_loops(make(kind, m=26, n=11, seed=6, classification=counts), loss, 8)
 
 
-@pytest.mark.parametrize("n_candidates", [1, 3])
-@pytest.mark.parametrize("k", [0, 3, 6])
-def test_candidates_are_projected_in_several_strips(k, n_candidates):
-    from sparsepath.rls.leave_one_out.compiled import STRIP, take_off
-
-    rng = np.random.default_rng(k)
-    m = 2 * STRIP + 7
-    Z, W, r = (np.asfortranarray(rng.standard_normal((m, i))) for i in (k, n_candidates, 2))
-    t = rng.standard_normal((k, n_candidates))
-    expected = W - Z @ t
-    squares, across = np.empty(n_candidates), np.empty((n_candidates, 2))
-    take_off(Z.T, t, W.T, r.T, squares, across)
-    np.testing.assert_allclose(W, expected, atol=1e-12)
-    np.testing.assert_allclose(squares, (expected**2).sum(0))
-    np.testing.assert_allclose(across, expected.T @ r, atol=1e-9)
-
-
-@pytest.mark.parametrize("k", [0, 4, 6, 15])
-def test_one_candidate_is_projected_and_measured_in_several_strips(k):
-    from sparsepath.rls.leave_one_out.compiled import STRIP, take_off_one
-
-    rng = np.random.default_rng(k)
-    m = 2 * STRIP + 7
-    Z = np.asfortranarray(rng.standard_normal((m, k)))
-    t, (w, u, r, mix) = rng.standard_normal(k), rng.standard_normal((4, m))
-    expected = w - Z @ t
-    out = np.empty(k)
-    sums = take_off_one(Z.T, t, w, u, r, mix, out)
-    np.testing.assert_allclose(w, expected, atol=1e-12)
-    np.testing.assert_allclose(out, Z.T @ u, atol=1e-9)
-    np.testing.assert_allclose(sums, np.array([expected, r, mix]) @ expected, atol=1e-9)
-
-
-def test_without_any_room_compiled_sums_are_infinite_or_say_so():
-    from sparsepath.rls.leave_one_out.compiled import measure, sum_squares
-
+def test_without_any_room_compiled_sums_are_infinite():
     one, p = np.ones(9), np.full(9, 0.25)
     for share, inverse in ((np.inf, 0.25), (9 * 0.5**2 / 0.125**2, 0.125)):
         out = np.empty(1)
-        sum_squares(one[None], one, p, one, np.array([0.5]), np.array([inverse]), 1e-10, out)
+        core.sum_squares(one[None], one, p, one, np.array([0.5]), np.array([inverse]), 1e-10, out)
         assert out == share
-    p[3] = 0.0
-    sums = measure(one, p, one, one, one, 0.5, 1e-10, np.empty(9), np.empty(9))
-    assert sums[1] == 1.0
-    assert np.isfinite(sums).all()
-
-
-def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
-    from sparsepath.rls.criteria.residuals import SQUARED
-    from sparsepath.rls.leave_one_out.additions import BoundFinder
-    from sparsepath.rls.leave_one_out.fitted_rows import mixture
-    from sparsepath.rls.leave_one_out.model import State
-
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
-    case = make("tall", m=60, n=9, seed=1)
-    state = State(design_of(case.X), case.Y, 1.0, SQUARED, BoundFinder("pass"))
-    changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
-    for change, feature in changes:
-        change(feature)
-        (rows,) = state.model.rows
-        parts = mixture(9)[: len(state.chosen)]
-        assert np.all((np.abs(parts) >= 1) & (np.abs(parts) <= 2))
-        assert_allclose(rows._mixed, rows.Z @ parts, atol=1e-13)
-        assert_allclose(rows.totals, rows.g @ rows.Z, atol=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", ["pass", "gram", "fused"])
+@pytest.mark.parametrize("form", ["auto", "memory", "passes"])
 @pytest.mark.parametrize("how", ["forward", "floating"])
 def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, form, weighted):
-    """A search by passes holds candidates by their products, a replay by products with Z."""
+    """Whatever is known of the candidates in a search, and not in its replay, decides no number."""
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
-    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
     case = correlated(7, m=300, n=10)
     X = np.asfortranarray(case.X + 3.0)
     weights = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
 
     def run_to_end(watch=None, checkpoint=None):
         design = design_of(X, weights, "three")
-        assert design.exchangeable != weighted
         given = (design, case.Y, case.alpha, 8)
         return search(*given, search=how, form=form, watch=watch, checkpoint=checkpoint)
 
@@ -387,30 +301,21 @@ def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, ho
             assert np.array_equal(step.coef, resumed.steps[size].coef)
 
 
-@pytest.mark.parametrize("form", ["bounds", "pass"])
-def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
-    monkeypatch.setattr(Projected, "_once_more", None)
+def test_nearly_collinear_columns_are_projected_twice(monkeypatch):
+    """No penalty, and next to nothing left of a column: one projection would leave too much."""
+    project, again = engine.project, []
+    monkeypatch.setattr(engine, "project", lambda *given: again.append(1) or project(*given))
     case = make("tall", m=300, n=20, seed=3)
-    search(design_of(case.X), case.Y, 50.0, 12, form=form)
-
-
-def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
-    """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
-    again = []
-    once_more = Projected._once_more
-    monkeypatch.setattr(
-        Projected, "_once_more", lambda *given: again.append(given) or once_more(*given)
-    )
+    search(design_of(case.X), case.Y, 50.0, 2, form="passes")
+    once = len(again)
     rng = np.random.default_rng(0)
     base = rng.standard_normal((300, 4))
     X = np.column_stack([base, base @ rng.standard_normal((4, 4))])
     X[:, 4:] += 1e-5 * rng.standard_normal((300, 4))
     Y = X @ rng.standard_normal((8, 1)) + rng.standard_normal((300, 1))
-    expected = search(design_of(X), Y, 0.0, 8, form="blocks")
-    same_steps(expected, search(design_of(X), Y, 0.0, 8, form="bounds"))
-    assert again
+    expected = search(design_of(X), Y, 0.0, 8, form="memory")
+    same_steps(expected, search(design_of(X), Y, 0.0, 8, form="passes"))
+    assert len(again) > once
 
 
 @pytest.mark.parametrize("loss", ["absolute", "zero_one", "balanced"])
@@ -418,7 +323,7 @@ def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
 def test_the_cache_agrees_with_evaluating_everybody(kind, loss):
     case = make(kind, m=200, n=40, weighted=True, seed=2, classification=True)
     trails = all_ways(case, loss, 12)
-    first = trails["blocks", "one"]
+    first = trails["passes", "one"]
     for trail in trails.values():
         same_steps(first, trail)
 
@@ -426,17 +331,15 @@ def test_the_cache_agrees_with_evaluating_everybody(kind, loss):
 def test_the_bounds_spare_most_evaluations():
     from sparsepath.rls.constraints import Constraints
     from sparsepath.rls.criteria.residuals import SQUARED
-    from sparsepath.rls.leave_one_out.additions import BoundFinder
-    from sparsepath.rls.leave_one_out.model import State
+    from sparsepath.rls.engines import held_rows
+    from sparsepath.rls.history import SearchTrail
     from sparsepath.rls.search import forward
-    from sparsepath.rls.trail import SearchTrail
 
     case = make("tall", m=400, n=150, seed=3)
-    for form in ("gram", "pass"):
-        finder = BoundFinder(form)
-        state = State(design_of(case.X), case.Y, 1.0, SQUARED, finder)
-        forward(state, SearchTrail(), Constraints(range(150), state.model.design.constant, most=10))
-        assert 10 <= finder.evaluated < 600  # of 1455
+    rows = held_rows(design_of(case.X), case.Y, 10)
+    model = engine.InPasses(rows, 1.0, SQUARED, 10)
+    forward(model, SearchTrail(), Constraints(range(150), model.design.constant, most=10))
+    assert 10 <= model.evaluated < 600  # of 1455
 
 
 def test_weight_zero_is_as_good_as_absent():
@@ -444,7 +347,7 @@ def test_weight_zero_is_as_good_as_absent():
     keep = case.sw > 0
     assert not keep.all()
     part = Case(case.X[keep], case.Y[keep], case.alpha, case.sw[keep], case.name)
-    whole, less = (all_ways(c, "squared", 5)["gram", "one"] for c in (case, part))
+    whole, less = (all_ways(c, "squared", 5)["passes", "one"] for c in (case, part))
     assert subsets(whole) == subsets(less)
     for k, step in whole.steps.items():
         assert_allclose(step.error, less.steps[k].error, rtol=1e-12)
@@ -455,14 +358,14 @@ def test_weight_zero_is_as_good_as_absent():
 def test_weights_are_a_matter_of_proportion_when_the_penalty_goes_along():
     case = make("tall", m=30, n=6, seed=5, weighted=True)
     double = Case(case.X, case.Y, 2 * case.alpha, 2 * case.sw, case.name)
-    one, two = (all_ways(c, "squared", 5)["gram", "one"] for c in (case, double))
+    one, two = (all_ways(c, "squared", 5)["passes", "one"] for c in (case, double))
     same_steps(one, two)
 
 
 def test_steps_hold_what_they_say():
     case = make("targets", m=14, n=6, T=3, seed=6)
     judge = judge_of(case)
-    trail = all_ways(case, "squared", 6)["pass", "three"]
+    trail = all_ways(case, "squared", 6)["passes", "three"]
     check_steps(trail, judge)
     assert trail.stopped == "max_features"
     assert [move.action for move in trail.moves] == ["add"] * 6

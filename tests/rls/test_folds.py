@@ -39,8 +39,8 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
-from sparsepath.rls.splits import sums as split_sums
-from sparsepath.tuning import TUNING
+from sparsepath.rls.folds import moments as split_sums
+from sparsepath.system.tuning import TUNING
 
 SPLITTERS = {
     "kfold": KFold(3),
@@ -446,13 +446,12 @@ def test_hard_columns(name, kind, alpha):
 
 @pytest.mark.parametrize("how", ["forward", "floating", "swap"])
 @pytest.mark.parametrize("targets", [1, 3])
-def test_columns_follow_in_a_compiled_loop_as_in_numpy(monkeypatch, how, targets):
+def test_products_of_columns_may_come_from_the_rows(monkeypatch, how, targets):
     case = make("tall", m=60, n=23, T=targets, weighted=True, seed=6)
     splits = list(KFold(4, shuffle=True, random_state=0).split(case.X))
     asked = {"search": how, "splits": splits}
     plain = search(design_of(case.X, case.sw), case.Y, 0.1, 9, **asked)
-    for field in ("compiled_search_from", "read_from_cache", "split_gram_numbers"):
-        monkeypatch.setattr(TUNING, field, 1)
+    monkeypatch.setattr(TUNING, "split_gram_numbers", 1)
     monkeypatch.setattr(split_sums, "READ_ONCE", -np.inf)
     for cached in (1, 1 << 40):  # products from all rows, or from those of each part in turn
         monkeypatch.setattr(TUNING, "read_from_cache", cached)

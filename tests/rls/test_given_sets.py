@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rls.comparing import (
     Judge,
@@ -23,7 +22,7 @@ from rls.comparing import (
     search,
 )
 from slow_twins import rls
-from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier, SparseRLSRegressor
+from sparsepath import InputError, SparseRankRLS, SparseRLSRegressor
 
 CHECKS = {
     "forward": check_forward,
@@ -228,15 +227,3 @@ def test_what_cannot_be_is_refused():
     with pytest.warns(match="no feature|every feature left"):
         path = SparseRLSRegressor(parents=parents, forbidden=["a"]).fit(X, y).path_
     assert not {"ab", "ac"} & set(path.names(max(path.sizes)))
-
-
-@parametrize_with_checks(
-    [
-        SparseRLSRegressor(start=[0], search="floating"),
-        SparseRLSRegressor(3, parents={0: []}, search="swap", cv=3),
-        SparseRLSClassifier(parents={0: []}, search="backward", loss="zero_one"),
-    ]
-)
-@pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

@@ -25,7 +25,7 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.rls import PastOneSE, Patience, TimeLimit, Tolerance
-from sparsepath.rls.wrappers.groups import Grouped
+from sparsepath.rls.groups import Grouped
 
 
 def problem(seed, m=40, n=8):

@@ -29,7 +29,7 @@ from sparsepath import InputError, SparseRankRLS
 from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.pairs import model as pairs
 from sparsepath.rls.pairs.queries import vary_within
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 LOSSES = ("squared", "disagreement")
 CHECKS = {
@@ -285,8 +285,6 @@ def test_what_cannot_be_ranked_is_refused(monkeypatch):
 @parametrize_with_checks(
     [
         SparseRankRLS(),
-        SparseRankRLS(search="floating", loss="disagreement", choose="min"),
-        SparseRankRLS(search="backward", cv=3, alpha=[0.1, 10.0]),
         SparseRankRLS(
             search="swap",
             max_features=2,

@@ -27,12 +27,9 @@ from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.rls.leave_one_out import fused_exchanges
-from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
-from sparsepath.rls.leave_one_out.fused import Fused
-from sparsepath.rls.leave_one_out.model import State, Update
-from sparsepath.rls.models import make_model
-from sparsepath.rls.task import Task
+from sparsepath.rls.engines import held_rows, make_model
+from sparsepath.rls.parameters import SearchSpec
+from sparsepath.rls.passes.engine import InPasses
 
 KINDS = ("tall", "wide", "duplicate", "constant", "collinear", "targets", "ties", "sparse")
 
@@ -44,7 +41,7 @@ def size_for(case, most=5):
 
 def all_forms(case, loss, size, **options):
     """Trails of all forms that apply, over one block and over several."""
-    for form in FORMS[loss] if case.Y.shape[1] == 1 or loss == "squared" else ("blocks",):
+    for form in FORMS[loss] if case.Y.shape[1] == 1 or loss == "squared" else ("passes",):
         for layout in ("one", "uneven"):
             design = design_of(case.X, weights_of(case), layout)
             yield search(design, case.Y, case.alpha, size, loss=loss, form=form, **options)
@@ -200,33 +197,30 @@ def test_floating_without_epsilon_goes_on_to_the_size_asked():
 # --- the two short-cuts as building blocks --------------------------------------------------------
 
 
-def state_of(case, finder=None, loss="squared", **options):
+def state_of(case, loss="squared", **options):
     design = design_of(case.X, weights_of(case), **options)
-    return State(design, case.Y, case.alpha, CLASSES[loss], finder or EveryFinder())
+    return InPasses(held_rows(design, case.Y, 20), case.alpha, CLASSES[loss], 20)
 
 
 @pytest.mark.parametrize("kind", ["tall", "collinear", "offset", "scaled", "targets"])
-@pytest.mark.parametrize("finder", ["gram", "pass"])
-def test_a_hundred_additions_and_removals_come_back_to_the_start(kind, finder):
+def test_a_hundred_additions_and_removals_come_back_to_the_start(kind):
     case = make(kind, m=60, n=20, T=3 if kind == "targets" else 1, seed=1)
     X = case.X - case.X.mean(0)
     alpha = 1e-6 * np.linalg.eigvalsh(X.T @ X)[-1]
     case = make(kind, m=60, n=20, T=3 if kind == "targets" else 1, seed=1, alpha=alpha)
-    state = state_of(case, BoundFinder(finder), layout="uneven")
+    state = state_of(case, layout="uneven")
     start = [3, 17, 5, 11]
     for i in start:
         state.add(i)
     judge = judge_of(case)
 
     def picture():
-        rows = state.model.rows
-        r, p = np.concatenate([row.r for row in rows]), np.concatenate([row.p for row in rows])
         order = np.argsort(state.chosen)
-        scales = np.sqrt(state.model.design.squares[state.chosen])[order, None]
-        return r, p, state.coef()[order] * scales, np.array([state.error, state.standard_error()])
+        scales = np.sqrt(state.design.squares[state.chosen])[order, None]
+        return state.coef()[order] * scales, np.array([state.error, state.standard_error()])
 
     before = picture()
-    best = state.find_best_update("add")
+    best = state.best_addition()
     rng = np.random.default_rng(2)
     for _ in range(100):
         outside = [i for i in range(20) if i not in state.chosen]
@@ -241,7 +235,7 @@ def test_a_hundred_additions_and_removals_come_back_to_the_start(kind, finder):
     assert sorted(state.chosen) == sorted(start)
     for old, new in zip(before, picture(), strict=True):
         assert_allclose(new, old, rtol=1e-9, atol=1e-9 * np.abs(old).max())
-    again = state.find_best_update("add")
+    again = state.best_addition()
     assert (best.feature, best.action) == (again.feature, again.action)
     assert_allclose(best.error, again.error, rtol=1e-9)
     assert_allclose(state.error, judge.error_of(start), rtol=1e-9)
@@ -251,30 +245,30 @@ def test_a_hundred_additions_and_removals_come_back_to_the_start(kind, finder):
     ("loss", "form"), [(loss, form) for loss, forms in FORMS.items() for form in forms]
 )
 def test_any_sequence_of_changes_leaves_the_right_neighbours(form, loss):
-    """A finder must follow the state wherever it goes: one change, several, or none."""
+    """What is known of candidates follows wherever the model goes: one change, several, or none."""
     case = make("collinear", m=20, n=9, seed=4, alpha=0.01, weighted=True, classification=True)
     design = design_of(case.X, case.sw, "three")
-    model = make_model(design, case.Y, case.alpha, Task(loss=CLASSES[loss], form=form))
+    model = make_model(design, case.Y, case.alpha, SearchSpec(loss=CLASSES[loss], form=form))
     fresh = judge_of(case, loss)
     rng = np.random.default_rng(5)
     for step in range(40):
         inside = model.chosen
         grow = len(inside) < 2 or (len(inside) < 6 and rng.random() < 0.5)
         feature = int(rng.choice([i for i in range(9) if (i in inside) != grow]))
-        model.apply_update(Update("add" if grow else "drop", feature, np.nan))
+        (model.add if grow else model.drop)(feature)
         assert_allclose(model.error, fresh.error_of(model.chosen), rtol=1e-9, atol=1e-13)
         if step % 3 == 0:
             continue
         before = model.error
-        best = model.find_best_update("add")
-        again = model.find_best_update("add")
+        best = model.best_addition()
+        again = model.best_addition()
         assert again.feature == best.feature
         assert_allclose(again.error, best.error, rtol=1e-12)
         subset = (*model.chosen, best.feature)
         assert_allclose(best.error, fresh.error_of(subset), rtol=1e-9, atol=1e-13)
         others = [fresh.error_of((*model.chosen, i)) for i in range(9) if i not in model.chosen]
         assert best.error <= min(others) + fresh.near(min(others))
-        worst = model.find_best_update("drop")
+        worst = model.best_removal()
         rest = [i for i in model.chosen if i != worst.feature]
         assert_allclose(worst.error, fresh.error_of(rest), rtol=1e-9, atol=1e-13)
         assert model.error == before
@@ -282,43 +276,37 @@ def test_any_sequence_of_changes_leaves_the_right_neighbours(form, loss):
 
 def test_updates_among_some_features_only():
     case = make("tall", m=20, n=6, seed=6)
-    judge = judge_of(case)
-    for finder in (EveryFinder(), BoundFinder("gram"), BoundFinder("pass")):
-        state = state_of(case, finder)
+    for loss in ("squared", "huber"):
+        state, judge = state_of(case, loss), judge_of(case, loss)
         state.add(2)
-        some = state.find_best_update("add", [5, 2, 1])
+        some = state.best_addition([5, 2, 1])
         errors = {i: judge.error_of((2, i)) for i in (1, 5)}
         assert some.feature == min(errors, key=errors.get)
-        assert state.find_best_update("add", [2]) is None
-        assert state.find_best_update("add", []) is None
+        assert state.best_addition([2]) is None
+        assert state.best_addition([]) is None
         state.add(4)
-        assert state.find_best_update("drop", [2]).feature == 2
-        assert state.find_best_update("drop", []) is None
+        assert state.best_removal([2]).feature == 2
+        assert state.best_removal([]) is None
 
 
 @pytest.mark.parametrize("kind", ["tall", "collinear", "targets", "ties", "scaled"])
 @pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
 def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
-    """With more than a few chosen features removals are pruned by bounds, which must be bounds."""
+    """All removals are judged by one pass."""
     case = make(kind, 70, 30, T=2 if kind == "targets" else 1, seed=8, weighted=True, alpha=alpha)
     state = state_of(case, layout="uneven")
     judge = judge_of(case)
     for i in np.random.default_rng(9).permutation(30)[:26].tolist():
         state.add(i)
     for k in range(26, 12, -1):
-        errors = dict(zip(state.chosen, state.model.errors_without(), strict=True))
-        best = state.find_best_update("drop")
-        least = min(errors.values())
-        ties = [i for i, error in errors.items() if error <= least * (1 + 1e-10)]
-        assert best.feature == min(ties)
-        assert_allclose(best.error, least, rtol=1e-9)
-        near = state.find_best_update("drop", below=least * (1 + 1e-6))
-        assert near.feature == best.feature
-        assert state.find_best_update("drop", below=least * (1 - 1e-6)) is None
+        errors = {i: judge.error_of([j for j in state.chosen if j != i]) for i in state.chosen}
+        best, least = state.best_removal(), min(errors.values())
+        assert_allclose([best.error, errors[best.feature]], least, rtol=1e-8)
         some = sorted(errors)[::2]
-        part = state.find_best_update("drop", some)
-        assert_allclose(part.error, min(errors[i] for i in some), rtol=1e-9)
-        state.apply_update(best)
+        part = state.best_removal(some)
+        assert part.feature in some
+        assert_allclose(part.error, min(errors[i] for i in some), rtol=1e-8)
+        state.drop(best.feature)
         assert len(state.chosen) == k - 1
         assert_allclose(state.error, best.error, rtol=1e-9)
     assert_allclose(state.error, judge.error_of(state.chosen), rtol=1e-9)
@@ -326,81 +314,57 @@ def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
 
 @pytest.mark.parametrize("kind", ["tall", "duplicate", "targets", "ties", "wide"])
 @pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
-@pytest.mark.parametrize("loaded", ["nowhere", "numpy"])
-def test_exchanges_are_ruled_out_where_refits_rule_them_out(monkeypatch, kind, alpha, loaded):
-    monkeypatch.setattr(fused_exchanges, "LOADED", loaded)
+def test_exchanges_are_ruled_out_where_refits_rule_them_out(kind, alpha):
     case = make(kind, 24, 9, T=2 if kind == "targets" else 1, seed=4, weighted=True, alpha=alpha)
-    judge, design = judge_of(case), design_of(case.X, case.sw, "uneven")
-    bounds = state_of(case, BoundFinder("gram"), layout="uneven")
-    for state in (bounds, Fused(design, case.Y, alpha), Fused(design, case.Y, alpha, 4, True)):
-        for i in (3, 5, 1, 7):
-            state.add(i)
-        state.drop(5)
-        for drop in state.chosen:
-            others = [i for i in range(9) if i not in state.chosen]
-            left = [i for i in state.chosen if i != drop]
-            least = min(judge.error_of([*left, i]) for i in others)
-            assert state.may_exchange(drop, lambda others=others: others, least * (1 + 1e-8))
-            if kind != "duplicate":  # copies among the chosen are not known well enough
-                ruled_out = least * (1 - 4e-8)
-                assert not state.may_exchange(drop, lambda others=others: others, ruled_out)
-
-
-@pytest.mark.parametrize("kind", ["tall", "wide", "targets", "ties"])
-def test_exchanges_are_the_same_with_loops_and_without(monkeypatch, kind):
-    made = 0
-    for seed in range(6):
-        case = make(kind, 40, 14, T=2 if kind == "targets" else 1, seed=seed, weighted=True)
-        design, trails = design_of(case.X, case.sw), []
-        for loaded in ("nowhere", "numpy"):
-            monkeypatch.setattr(fused_exchanges, "LOADED", loaded)
-            options = {"search": "swap", "form": "fused"}
-            trails.append(search(design, case.Y, 0.1, 9, **options))
-        one, other = trails
-        moves = [(move.action, move.feature, move.error) for move in one.moves]
-        assert moves == [(move.action, move.feature, move.error) for move in other.moves]
-        made += any(action == "drop" for action, *_ in moves)
-    assert made
-
-
-def test_an_exchange_that_is_not_allowed_hides_no_other(monkeypatch):
-    """The best exchange of all may be forbidden; the loop tells of that one only."""
-    monkeypatch.setattr(fused_exchanges, "LOADED", "numpy")
-    case = make("tall", 24, 9, seed=4, weighted=True, alpha=1.0)
-    judge, state = judge_of(case), Fused(design_of(case.X, case.sw), case.Y, 1.0)
-    for i in (3, 5, 1):
+    judge, state = judge_of(case), state_of(case, layout="uneven")
+    for i in (3, 5, 1, 7):
         state.add(i)
+    state.drop(5)
     for drop in state.chosen:
+        others = [i for i in range(9) if i not in state.chosen]
         left = [i for i in state.chosen if i != drop]
-        errors = {i: judge.error_of([*left, i]) for i in range(9) if i not in state.chosen}
-        best = min(errors, key=errors.__getitem__)
-        rest = [i for i in errors if i != best]
-        least = min(errors[i] for i in rest)
-        assert state.may_exchange(drop, lambda rest=rest: rest, least * (1 + 1e-8))
-        assert not state.may_exchange(drop, lambda rest=rest: rest, least * (1 - 4e-8))
+        least = min(judge.error_of([*left, i]) for i in others)
+        found = state.best_exchange(drop, others, least * (1 + 1e-8))
+        assert_allclose(found.error, least, rtol=1e-9)
+        assert state.best_exchange(drop, others, least * (1 - 4e-8)) is None
 
 
 def test_an_empty_model_has_nothing_to_drop():
     case = make("tall", m=20, n=6, seed=6)
-    assert state_of(case).find_best_update("drop") is None
+    assert state_of(case).best_removal() is None
 
 
 def test_changes_that_cannot_be_made_are_refused():
     case = make("duplicate", m=20, n=4, seed=7)
     state = state_of(case)
     state.add(1)
-    for change, words in (
-        (Update("add", 1, 0.0), "chosen already"),
-        (Update("drop", 2, 0.0), "not chosen"),
-    ):
-        with pytest.raises(InputError, match=words):
-            state.apply_update(change)
-    with pytest.raises(InputError, match="'add' or 'drop'"):
-        state.find_best_update("swap")
+    with pytest.raises(InputError, match="chosen already"):
+        state.add(1)
+    with pytest.raises(InputError, match="not chosen"):
+        state.drop(2)
     twin = next(i for i in range(4) for j in range(i) if np.array_equal(case.X[:, i], case.X[:, j]))
     source = next(j for j in range(twin) if np.array_equal(case.X[:, twin], case.X[:, j]))
-    plain = State(design_of(case.X), case.Y, 0.0, SQUARED, EveryFinder())
+    plain = InPasses(held_rows(design_of(case.X), case.Y, 2), 0.0, SQUARED, 2)
     plain.add(source)
     with pytest.raises(InputError, match="collinear"):
         plain.add(twin)
     assert plain.chosen == [source]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"cv": 5}, {"loss": "absolute"}, {"feature_costs": [1.0] * 12}]
+)
+def test_a_forward_search_stops_before_a_gain_below_epsilon(how):
+    random = np.random.default_rng(3)
+    X = random.standard_normal((60, 12))
+    y = X[:, :4] @ [3.0, 2.0, 1.0, 0.5] + random.standard_normal(60)
+    given = {"validation": None, "choose": "min", **how}
+    errors = SparseRLSRegressor(**given).fit(X, y).path_.errors
+    gains = -np.diff(errors)
+    epsilon = float(np.sort(gains)[-3:].mean())  # between the third and the first of the gains
+    stops = int(np.argmax(gains < epsilon))
+    path = SparseRLSRegressor(epsilon=epsilon, **given).fit(X, y).path_
+    assert 0 < stops < len(gains)
+    assert list(path.sizes) == list(range(stops + 1))
+    assert_allclose(path.errors, errors[: stops + 1], rtol=1e-12)
+    assert path.stopped == "epsilon"

@@ -19,9 +19,9 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.errors import PathWarning
-from sparsepath.rls.splits import sums as split_sums
-from sparsepath.rls.splits.asked import label_of, overlap, standard_error
-from sparsepath.tuning import TUNING
+from sparsepath.rls.folds import moments as split_sums
+from sparsepath.rls.folds.splits import label_of, overlap, standard_error
+from sparsepath.system.tuning import TUNING
 
 M = 24
 GROUPS = np.arange(M) % 6
@@ -159,24 +159,20 @@ def test_what_is_not_quite_leave_one_out_is_not():
             assert_allclose(model.path_.error_se(k), expected[1], rtol=1e-7)
 
 
-def test_weights_make_a_mean_over_parts_another_criterion():
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_leave_one_out_with_weights_is_one_criterion_in_every_form(loss):
     X, y = data(4)
     w = np.random.default_rng(0).random(M) + 0.1
-    loo = SparseRLSRegressor(2, standardize=False).fit(X, y, sample_weight=w).path_
-    pooled = SparseRLSRegressor(2, cv=ms.LeaveOneOut(), pooled=True, standardize=False).fit(
-        X, y, sample_weight=w
-    )
-    assert pooled.path_.errors.tolist() == loo.errors.tolist()
-    plain = (
-        SparseRLSRegressor(2, cv=ms.LeaveOneOut(), standardize=False)
-        .fit(X, y, sample_weight=w)
-        .path_
-    )
-    error = rls.kfold_error(list(ms.LeaveOneOut().split(X)))
-    for k in (0, 1, 2):
-        expected = error(X[:, plain.subset(k)], y[:, None], 1.0, sw=w)[0]
-        assert_allclose(plain.error(k), expected, rtol=1e-9)
-    assert plain.error(1) != pytest.approx(loo.error(1), rel=1e-6)
+    w[:3] = 0
+    given = {"loss": loss, "standardize": False, "validation": None}
+    expected = SparseRLSRegressor(2, **given).fit(X, y, sample_weight=w).path_
+    for cv in leave_one_out_in_every_form():
+        path = SparseRLSRegressor(2, cv=cv, **given).fit(X, y, sample_weight=w).path_
+        assert path.criterion == expected.criterion
+        assert path.errors.tolist() == expected.errors.tolist()
+    for k in (0, 1, 2):  # losses count with their weights
+        reference = rls.loo_error(X[:, expected.subset(k)], y[:, None], 1.0, sw=w, loss=loss)
+        assert_allclose(expected.error(k), reference[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["squared", "zero_one", "auc"])

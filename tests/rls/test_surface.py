@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from sparsepath import InputError, SelectionPath, SparseRLSRegressor, Step
 from sparsepath.rls import Surface
-from sparsepath.rls.splits import model as folds
+from sparsepath.rls.folds import model as folds
 
 ALPHAS = [0.01, 1.0, 30.0, 1000.0]
 
@@ -76,7 +76,7 @@ def test_one_gram_matrix_serves_all_penalties(data, monkeypatch):
             made.append(1)
             super().__init__(*given, **named)
 
-    monkeypatch.setattr("sparsepath.rls.models.SplitSums", Counted)
+    monkeypatch.setattr("sparsepath.rls.engines.SplitSums", Counted)
     SparseRLSRegressor(3, alpha=ALPHAS, cv=3).fit(X, y)
     assert len(made) == 1
 

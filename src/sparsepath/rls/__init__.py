@@ -6,7 +6,7 @@ from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.kernels import SparseKernelRLSClassifier, SparseKernelRLSRegressor
 from sparsepath.rls.paths import rls_path
 from sparsepath.rls.ranking import SparseRankRLS
-from sparsepath.rls.shortcuts import RLSState, rls_state
+from sparsepath.rls.state import RLSState, rls_state
 from sparsepath.rls.stopping import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Update

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sparsepath.arrays import Floats
-from sparsepath.data.crew import added
 from sparsepath.data.sources import Answer, Slab, plus
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.streamed.design import StreamDesign, class_shares
-from sparsepath.rls.streamed.judging import ROWS_OF_A_STRIP, View
+from sparsepath.rls.passes.design import StreamDesign
+from sparsepath.rls.passes.judging import ROWS_OF_A_STRIP, View
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import added
 
 LARGEST_SIDE = 20000  # the smaller side of X up to which an eigendecomposition is reasonable
 ROWS_OF_A_BATCH = 2048
@@ -136,7 +136,7 @@ def loo_errors_in_passes(
     values, turn = values[keep], vectors[:, keep] / np.sqrt(values[keep])
     shrink = values / (values + alphas[:, None])
     blurs = [float(loss.blur(reach_of(design.squares, alpha).sum())) for alpha in alphas]
-    view = View.of(design, which, loss, class_shares(design) if loss.balanced else None)
+    view = View.of(design, which, loss)
     given = (view, turn, shrink, turn.T @ design.xy[which], blurs)
     errors, tight = design.source.total(design.crew, which, judge_penalties, *given)
     return np.where(tight > 0, np.inf, errors)
@@ -154,6 +154,7 @@ def _judged(
     slab: Slab, view: View, turn: Floats, shrink: Floats, turned: Floats, blurs: Sequence[float]
 ) -> Answer:
     rows = view.rows(slab)
+    assert view.columns is not None
     X = np.empty((slab.block.shape[0], len(view.columns)), order="F")
     Q = view.taken(rows, view.columns, X) @ turn
     leverage = (Q * Q) @ shrink.T

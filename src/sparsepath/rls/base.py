@@ -11,31 +11,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats, Indices, Vector
-from sparsepath.data.threads import Threads
+from sparsepath.assessment.metrics import Yardstick
+from sparsepath.base import Found, Given, Run, Stop
+from sparsepath.base.linear import LinearFace
+from sparsepath.base.selector import SizedSelector
 from sparsepath.errors import InputError
-from sparsepath.faces.linear import LinearFace
-from sparsepath.judging.yardsticks import Yardstick
-from sparsepath.path import SelectionPath
+from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors, loo_errors_in_passes
-from sparsepath.rls.asking import Asked, penalty, rule_for, warn_without_se
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.models import counted
+from sparsepath.rls.engines import counted
+from sparsepath.rls.history import Rule, SearchTrail
+from sparsepath.rls.parameters import Parameters, SearchSpec, penalty, rule_for, warn_without_se
+from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.paths import RLS_METHODS, RLSProblem, design_for, endings, sums_for
-from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.penalties import AUTO, PLAIN
 from sparsepath.rls.surface import Surface
-from sparsepath.rls.task import Task
-from sparsepath.rls.trail import Rule, SearchTrail
-from sparsepath.running import Found, Given, Run, Stop, Validate
-from sparsepath.selector import SizedSelector
+from sparsepath.system.arrays import Floats, Indices, Vector
+from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchParameters:
-    """What searches among columns and among centres are asked for alike."""
+    """Parameters shared by searches over columns and over centres."""
 
     alpha: float | str | Sequence[float] = 1.0
     search: str = "forward"
@@ -62,6 +62,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
     budget: float | None = None
     stop: Rule | Sequence[Rule] = ()
     epsilon: float | None = None
+    time_budget: float | None = None
     pooled: bool = False
 
     @property
@@ -72,24 +73,34 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
     def _yardstick(self) -> str | Yardstick:
         return self._criterion.yardstick
 
+    def _fold_seconds(self, n: int, p: int) -> float:
+        """About what a search of n x p takes, by the shape alone: measured at 40 to 140 rows."""
+        moves = min(n, p, n if self.max_features is None else self.max_features)
+        first, each = 2e-3, 1.3e-9
+        if self.search != "forward" or self._yardstick == "ranking":
+            each = 6e-8
+        elif isinstance(self.cv, str) and self.loss == "squared" and self.alpha != "loo":
+            first, each = 1e-3, 6e-10
+        return np.size(self.alpha) * (first + each * n * p * moves)
+
     @property
     def _method(self) -> str:
         return RLS_METHODS[self.search]
 
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
-        asked, groups = self._asked(), given.more.get("groups")
+        parameters, groups = self._parameters(), given.more.get("groups")
         with Threads(self.n_threads) as threads:
-            design = design_for(asked, X, weights, threads)
+            design = design_for(parameters, X, weights, threads)
             queries = self._queries(labels, groups, design)
-            task = counted(design, Y, asked.task(X, labels, groups, design, queries))
-            alphas = self._alphas(design, Y, task.candidates)
-            problem = RLSProblem(design, Y, task, sums_for(design, Y, task, alphas))
+            spec = counted(design, Y, parameters.spec(X, labels, groups, design, queries))
+            alphas = self._alphas(design, Y, spec.candidates)
+            problem = RLSProblem(design, Y, spec, sums_for(design, Y, spec, alphas))
             run = self._searched(given, X, labels, problem, alphas)
-        return self._settled(run, task)
+        return self._settled(run, spec)
 
-    def _asked(self) -> Asked:
-        """What the parameters ask for; refused if no fit would take them."""
-        return Asked(self, self._criterion, self._splitter())
+    def _parameters(self) -> Parameters:
+        """Validated parameters of the search."""
+        return Parameters(self, self._criterion, self._splitter())
 
     def _queries(self, labels: ArrayLike, groups: Vector, design: Design) -> Indices | None:
         """The query of every sample, if samples are ranked within queries."""
@@ -102,20 +113,22 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         labels: ArrayLike,
         problem: RLSProblem,
         alphas: Sequence[float],
-        validate: Validate | None = None,
+        validation: Mapping[str, Any] | None = None,
     ) -> Run:
         """The searches with all penalties, or as many of them as there was time for."""
         trails: dict[float, SearchTrail] = {}
-        moves = (problem.task.size - len(problem.task.forced)) * len(alphas)
+        paths: dict[float, SelectionPath] = {}
+        moves = (problem.spec.size - len(problem.spec.forced)) * len(alphas)
         run = Run(
             self,
             given,
             X,
             method=self._method,
-            found=lambda: self._found(run, trails, problem),
+            found=lambda: self._found(run, trails, problem, paths),
             subtasks=moves if self.search == "forward" else None,
             data=partial(problem.data, labels),
-            validate=validate,
+            validation=validation,
+            paths=paths if len(alphas) > 1 else None,
         )
         with run:
             for alpha in alphas:
@@ -127,16 +140,20 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
                     break
         return run
 
-    def _settled(self, run: Run, task: Task) -> Self:
+    def _settled(self, run: Run, spec: SearchSpec) -> Self:
         run.settle()
         if self.honest_ is None:
-            warn_without_se(self.choose, self._paths, task.criterion)
+            warn_without_se(self.choose, self._paths, spec.criterion)
         return self
 
     def _found(
-        self, run: Run, trails: dict[float, SearchTrail], problem: RLSProblem
+        self,
+        run: Run,
+        trails: dict[float, SearchTrail],
+        problem: RLSProblem,
+        paths: dict[float, SelectionPath],
     ) -> Found | None:
-        """Of all penalties searched, the one to use, and the size with it."""
+        """Of all penalties searched, the one to use by the criterion, and the size with it."""
         each = {a: problem.found(trail, a) for a, trail in trails.items()}
         kept = {a: found for a, found in each.items() if found is not None}
         if not kept:
@@ -145,14 +162,14 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         stopped = {a: found.stopped for a, found in kept.items()}
         if run.stopped == Stop.INTERRUPTED and last in kept:
             stopped[last] = Stop.INTERRUPTED
-        paths = {a: run.made(found, stopped=stopped[a]) for a, found in kept.items()}
+        paths.update({a: run.made(found, stopped=stopped[a]) for a, found in kept.items()})
         alpha, size = Surface(paths).settle(rule_for(self.choose, paths))
         return Found(
             kept[alpha].steps,
-            fitted={"alpha_": alpha, "_paths": paths},
+            fitted={"alpha_": alpha, "refit_alpha_": alpha, "_paths": paths},
             path=paths[alpha],
             chosen=size,
-            said=[text for a in kept for text in endings(paths[a], trails[a], problem.task)],
+            said=[text for a in kept for text in endings(paths[a], trails[a], problem.spec)],
         )
 
     @property
@@ -186,7 +203,8 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
                 known = ", ".join(map(repr, self.paths_))
                 raise InputError(f"no path for alpha={alpha!r}; there is one for {known}.")
             other._paths = self.paths_
-            other.alpha_, other.path_ = alpha, other._paths[alpha]
+            other.alpha_ = other.refit_alpha_ = alpha
+            other.path_ = other._paths[alpha]
         return LinearFace.at_size(other, size)
 
     def _splitter(self) -> Any:
@@ -200,9 +218,11 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
     def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
         """The penalties to search with."""
         if isinstance(self.alpha, str):
+            if self.alpha == AUTO:
+                return self._automatic(design)
             if self.alpha != "loo":
                 raise InputError(
-                    f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
+                    f"alpha={self.alpha!r}; use a number, a list of numbers, 'auto' or 'loo'."
                 )
             grid = alpha_grid(design, candidates)
             loss = self._criterion
@@ -214,12 +234,20 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             # Chosen with all features, used with few: of equal penalties the weakest.
             return [float(grid[errors.argmin()])]
+        return self._given_alphas()
+
+    def _given_alphas(self) -> list[float]:
+        """The penalties of ``alpha`` that are numbers."""
         if isinstance(self.alpha, float):
             return [penalty(self.alpha)]
         given: list[Any] = np.ravel(np.asarray(self.alpha, dtype=object)).tolist()
         if not given:
             raise InputError("alpha is an empty list; give at least one penalty.")
-        return [penalty(value) for value in given]
+        return list(dict.fromkeys(penalty(value) for value in given))
+
+    def _automatic(self, design: Design) -> list[float]:
+        """The penalties of ``alpha="auto"``: one if there are no honest errors to choose by."""
+        return [PLAIN]
 
     def _checkpoint(self, alpha: float, n_alphas: int) -> Path | None:
         """The file of this penalty; one per penalty if there are several."""

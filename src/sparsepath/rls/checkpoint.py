@@ -1,17 +1,23 @@
 """A file that lets a long search go on where it stopped."""
 
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sparsepath.errors import FileError, warn_user
-from sparsepath.files import replacing
-from sparsepath.rls.trail import SearchTrail
-from sparsepath.steps import Move
+from sparsepath.errors import FileError, InputError, warn_user
+from sparsepath.path.steps import Move
+from sparsepath.rls.history import SearchTrail
+from sparsepath.system.files import is_file, replacing
+from sparsepath.system.json_files import canonical, check, checksum, parse
 
 SECONDS = 2.0  # between two writings
-SCHEMA = {"schema": "sparsepath/checkpoint", "schema_version": 2}
+INTERVAL = "SPARSEPATH_CHECKPOINT_SECONDS"  # the variable that sets another interval
+SCHEMA = {"schema": "sparsepath/checkpoint", "schema_version": 3}
+INFINITE = {"inf", "-inf", "nan"}  # how JSON holds what is not finite
+MOVE_SCHEMA = [
+    {"action": {"add", "drop"}, "feature": int, "error": (float, INFINITE), "seconds": float}
+]
 
 
 class Checkpoint:
@@ -20,13 +26,15 @@ class Checkpoint:
     Going on means making the same moves again, which needs no search, and everything computed from
     there on is the same to the last bit. Rules that are asked after a move are asked again; what a
     test had let in is not tested again. Of data that are read in passes it also holds what the
-    passes told: they judge models in company that depends on what is known already.
+    passes returned: they evaluate models in company that depends on what is known already. A file
+    belongs to the version that wrote it, and one that was changed is refused by its checksum.
     """
 
     def __init__(self, path: str | Path, problem: dict[str, Any], n_features: int) -> None:
         self.path = Path(path)
-        self._problem = {**SCHEMA, **problem}
+        self._problem = _plain({**SCHEMA, **problem})
         self._n_features = n_features
+        self._interval = _interval()
         self._written = 0.0
         self._known = 0
         self._failed = False
@@ -35,21 +43,32 @@ class Checkpoint:
 
     def read(self) -> list[Move]:
         """The moves that an earlier run on the same problem has written; none if there is none."""
-        if not self.path.is_file():
+        if not is_file(self.path):
             self._save([])  # a file that cannot be written is an error now, not hours later
             return []
         try:
-            record = json.loads(self.path.read_text("utf-8"))
-            moves = [Move(*move) for move in record.pop("moves")]
-            self._told = record.pop("told", None)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._unreadable() from error
+            record = parse(self.path.read_bytes())
+        except OSError as error:
+            raise FileError(f"cannot read {self.path}: {error.strerror or error}.") from error
+        except InputError as error:
+            raise self._unreadable(str(error)) from error
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA["schema"]:
+            raise self._unreadable("it is not a checkpoint.")
+        if record.get("schema_version") != SCHEMA["schema_version"]:
+            raise self._unreadable("another version of sparsepath wrote it.")
+        if record.pop("checksum", None) != checksum(canonical(record)):
+            raise self._unreadable("it was changed after it was written.")
+        moves, self._told = record.pop("moves", None), _numbers(record.pop("told", None))
         if record != self._problem:
             raise FileError(
                 f"{self.path} belongs to other data or parameters; delete it or name another file."
             )
+        try:
+            check(moves, MOVE_SCHEMA, "moves")
+        except InputError as error:
+            raise self._unreadable(str(error)) from error
         self._known = len(moves)
-        return moves
+        return [Move(**{**move, "error": float(move["error"])}) for move in moves]
 
     def remind(self, model: Any) -> None:
         """Give a model that knows things of its own what it knew; keep what it gets to know."""
@@ -58,8 +77,8 @@ class Checkpoint:
         if self._told is not None:
             try:
                 model.recall(self._told)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise self._unreadable() from error
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                raise self._unreadable("what the passes found is damaged.") from error
         self._known_to = model.known
 
     def write(self, trail: SearchTrail, now: bool = False) -> None:
@@ -68,11 +87,11 @@ class Checkpoint:
         A search does not end because its checkpoint cannot be written any more: there is a warning.
         """
         elapsed = trail.seconds
-        if len(trail.moves) < self._known or not (now or elapsed - self._written >= SECONDS):
+        if len(trail.moves) < self._known or not (now or elapsed - self._written >= self._interval):
             return
         self._written = elapsed
         try:
-            self._save([[m.action, m.feature, m.error, m.seconds] for m in trail.moves])
+            self._save([vars(move) for move in trail.moves])
         except FileError as error:
             if not self._failed:
                 warn_user(
@@ -80,22 +99,54 @@ class Checkpoint:
                 )
             self._failed = True
 
-    def _save(self, moves: list[list[Any]]) -> None:
+    def _save(self, moves: list[dict[str, Any]]) -> None:
+        content = _plain({"moves": moves, "told": self._known_to()})
+        record = {**self._problem, **content}
         with replacing(self.path) as stream:
-            json.dump({**self._problem, "moves": moves, "told": self._known_to()}, stream)
+            stream.write(canonical({**record, "checksum": checksum(canonical(record))}))
 
     def check(self, moves: list[Move], start: tuple[int, ...]) -> None:
         """Refuse moves in which columns do not come in before they go out, from a start set."""
         chosen = set(start)
         for move in moves:
-            known = isinstance(move.feature, int) and 0 <= move.feature < self._n_features
-            if (
-                not known
-                or move.action not in ("add", "drop")
-                or (move.feature in chosen) != (move.action == "drop")
-            ):
-                raise self._unreadable()
+            known = 0 <= move.feature < self._n_features
+            if not known or (move.feature in chosen) != (move.action == "drop"):
+                raise self._unreadable("its moves do not follow from each other.")
             chosen ^= {move.feature}
 
-    def _unreadable(self) -> FileError:
-        return FileError(f"{self.path} is not a readable checkpoint; delete it to start afresh.")
+    def _unreadable(self, why: str) -> FileError:
+        return FileError(
+            f"{self.path} is not a readable checkpoint: {why} Delete it to start over."
+        )
+
+
+def _interval() -> float:
+    """Seconds between two writings; 0 writes after every move."""
+    given = os.environ.get(INTERVAL, "")
+    try:
+        seconds = float(given) if given else SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InputError(f"{INTERVAL}={given[:40]!r}; set it to a number of seconds from 0 up.")
+    return seconds
+
+
+def _numbers(value: Any) -> Any:
+    """What ``_plain`` was given."""
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return float(value) if isinstance(value, str) and value in INFINITE else value
+
+
+def _plain(value: Any) -> Any:
+    """As JSON holds it, to the bit; what is not finite by its name."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return repr(float(value))
+    return value

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.door import column_indices
+from sparsepath.data.validation import column_indices
 from sparsepath.errors import InputError
 from sparsepath.rls.update import TIE, Costs, marked
 
@@ -67,7 +67,7 @@ class Constraints:
     >>> sets = Constraints(range(4), np.zeros(4, bool), groups=[(0, 1), (2,), (3,)],
     ...     parents={3: (0,)}, most=3)
     >>> sets.entering([]), sets.entering([0, 1]), sets.leaving([0, 1, 3])
-    ([0, 1, 2], [2, 3], [3])
+    (array([0, 1, 2]), array([2, 3]), [3])
     """
 
     def __init__(
@@ -110,12 +110,12 @@ class Constraints:
 
     # Which moves there are ----------------------------------------------------------------------
 
-    def entering(self, chosen: Sequence[int], but: Iterable[int] = ()) -> list[int]:
+    def entering(self, chosen: Sequence[int], but: Iterable[int] = ()) -> NDArray[np.intp]:
         """The columns whose units may enter; not those of the features ``but``."""
         free = self._ready(chosen)
         free[self._places(but)] = False
         free &= self._fitting(chosen) & self._affordable(chosen)
-        return self._columns(free)
+        return np.append(free, False)[self._unit].nonzero()[0]
 
     def leaving(self, chosen: Sequence[int]) -> list[int]:
         """The chosen columns whose units may leave: not forced, and no child rests on them."""
@@ -157,6 +157,10 @@ class Constraints:
     def without(self, chosen: Iterable[int], feature: int) -> frozenset[int]:
         """The units after the unit of a feature has left."""
         return self.units(chosen) - self.units([feature])
+
+    def rest(self, chosen: Iterable[int], feature: int) -> list[int]:
+        """The columns that stay when the unit of a feature leaves."""
+        return [i for i in chosen if self._unit[i] != self._unit[feature]]
 
     def first_of_each(self, features: Iterable[int]) -> list[int]:
         """One column, the lowest, of every unit among the features; ascending."""
@@ -258,6 +262,3 @@ class Constraints:
 
     def _affordable(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
         return self.cost(chosen) + self._prices <= self._limit
-
-    def _columns(self, free: NDArray[np.bool_]) -> list[int]:
-        return np.flatnonzero(np.append(free, False)[self._unit]).tolist()

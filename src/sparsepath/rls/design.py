@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.data.blocks import DenseBlock, Marks, RowBlock
 from sparsepath.data.columns import is_constant
-from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
-from sparsepath.data.turning import turn
-from sparsepath.tuning import TUNING
+from sparsepath.data.memory_layout import turn
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import Crew, added
+from sparsepath.system.tuning import TUNING
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
 LIE_AS = (np.float64, np.float32, np.int16, np.uint8)  # types that compiled loops read as they are
+COLUMNS_TOGETHER = 48  # columns that are centred together
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 
 
@@ -46,17 +47,6 @@ class WeightedBlock(NamedTuple):
     def gram(self, means: Floats, some: NDArray[np.intp]) -> Floats:
         """Weighted products of some columns, centred."""
         return self.block.gram(means, self.weights, some)
-
-    def products(
-        self, which: NDArray[np.intp], means: Floats, left: Floats
-    ) -> tuple[Floats, Floats]:
-        """X'V and the sums of V, for some columns V, centred and weighted."""
-        V = self.block.columns(which)
-        V -= means
-        V -= left
-        if self.weights is not None:
-            V *= self.weights[:, None]
-        return self.block.dot(V), V.sum(0)
 
 
 class Design:
@@ -130,8 +120,6 @@ class Design:
             self.scales[live] = np.sqrt(self.total / spread[live])
         self.squares = spread * self.scales**2
         self.sizes = np.sqrt(raw) * self.scales
-        self._gram: dict[int, Floats] = {}
-        self.has_whole_gram = False
         if marks is not None:
             self.marks = marks
 
@@ -144,7 +132,7 @@ class Design:
         far = is_far(self.means, spread, self.total).nonzero()[0]
         if not len(far):
             return left
-        for some in np.split(far, range(TUNING.gram_batch, len(far), TUNING.gram_batch)):
+        for some in np.split(far, range(COLUMNS_TOGETHER, len(far), COLUMNS_TOGETHER)):
             ask = self.threads.ask
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
                 left[some] += sums
@@ -190,11 +178,11 @@ class Design:
         out *= self.scales
         return out
 
-    def lies_plainly(self) -> Floats | None:
-        """Float64 without weights, columns one by one in memory, if that is what the data are."""
+    def whole_matrix(self) -> Floats | None:
+        """The matrix itself, samples by features, if it is dense and of float64."""
         first = self.blocks[0]
-        if len(self.blocks) == 1 and self.uniform and isinstance(first, DenseBlock):
-            return first.whole if is_by_column(first.whole) else None
+        if isinstance(first, DenseBlock) and len(first.whole) == self.n_samples:
+            return first.whole if first.whole.dtype == np.float64 else None
         return None
 
     def as_they_lie(self) -> NDArray[Any]:
@@ -230,6 +218,11 @@ class Design:
         return self.n_samples, self.n_features
 
     @property
+    def steps_together(self) -> int:
+        """Steps of a search between two checks for Ctrl-C and reports of progress."""
+        return max(1, TUNING.told_numbers // (self.n_samples * self.n_features))
+
+    @property
     def n_counted(self) -> int:
         """How many samples have a weight."""
         return self.n_samples if self.uniform else int(np.count_nonzero(self.weights))
@@ -244,7 +237,7 @@ class Design:
 
     @cached_property
     def marks(self) -> Marks:
-        """What tells the columns from others; see ``data/fingerprint.py``."""
+        """Fingerprint of the columns; see ``data/fingerprint.py``."""
         return column_marks(self.blocks)
 
     def spread(self, part: NDArray[np.intp]) -> Floats:
@@ -266,20 +259,6 @@ class Design:
         """Whether zeros are implicit."""
         return any(block.zeros_implicit for block in self.blocks)
 
-    @property
-    def exchangeable(self) -> bool:
-        """Whether products x'z are the same to the last bit from a pass over X and one over Z."""
-        return self.uniform and all(block.is_plain for block in self.blocks)
-
-    def fill_gram(self) -> None:
-        """Compute the products of all columns with all columns, if that was not done before.
-
-        The matrix is symmetric, so that all columns take the time of half of them.
-        """
-        if not self.has_whole_gram:
-            gram = self.scales[:, None] * self.products * self.scales
-            self._gram, self.has_whole_gram = dict(enumerate(gram)), True
-
     @cached_property
     def products(self) -> Floats:
         """Products of all columns, centred and weighted but not scaled; of constant ones zero."""
@@ -290,34 +269,6 @@ class Design:
         every = np.zeros((self.n_features, self.n_features))
         every[np.ix_(live, live)] = total
         return every
-
-    def knows_gram(self, i: int) -> bool:
-        """Whether the products with column i were computed before."""
-        return i in self._gram
-
-    def gram_column(self, i: int, hopeful: Sequence[int] | NDArray[np.intp] = ()) -> Floats:
-        """Products of all columns with column i, kept once computed.
-
-        If it has to be computed, so are those of the ``hopeful`` features: a product of matrices
-        takes far less time per column than that of one column, which has to wait for memory.
-        """
-        if i not in self._gram:
-            batch = [i, *(int(j) for j in hopeful if j != i and j not in self._gram)]
-            most = TUNING.gram_batch if self._gram else TUNING.first_gram_batch
-            which = np.array(batch[:most], dtype=np.intp)
-            given = which, self.means[which], self.left[which]
-            parts = self.threads.ask(self._parts, None, WeightedBlock.products, *given)
-            total = sum(dots for dots, _ in parts)
-            sums = sum(sums for _, sums in parts)
-            scales = self.scales[which]
-            total = self.scales[:, None] * (total - np.outer(self.means, sums)) * scales
-            self._gram.update(zip(which.tolist(), total.T, strict=True))
-        return self._gram[i]
-
-
-def is_by_column(X: Any) -> bool:
-    """Whether the columns of dense data lie in memory one by one as float64."""
-    return isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.f_contiguous
 
 
 def is_far(means: Floats, spread: Floats, total: float) -> NDArray[np.bool_]:

@@ -1,29 +1,55 @@
 """Sparse regularised least squares as scikit-learn estimators."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 
-from sparsepath.arrays import Floats, Vector
-from sparsepath.classes import coded, encode
-from sparsepath.data.door import (
+from sparsepath.assessment.repetitions import (
+    LOADED,
+    Repetition,
+    Searched,
+    data_by_rows,
+    quiet_copy,
+)
+from sparsepath.assessment.validation import is_validated
+from sparsepath.base import Given, fitting, opened
+from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.data.classes import class_weighted, coded, encode
+from sparsepath.data.opening import taken
+from sparsepath.data.row_values import groups_of
+from sparsepath.data.sources import Source, is_source
+from sparsepath.data.validation import (
     check_features,
     check_labels,
     check_target,
     check_weights,
 )
-from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
-from sparsepath.faces.targets import ClassifierFace, RegressorFace
-from sparsepath.judging.repeating import Repetition, Searched
+from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
-from sparsepath.rls.repeated import search_many
-from sparsepath.rls.streamed.fitting import fit_source
-from sparsepath.running import fitting, opened
+from sparsepath.rls.design import Design
+from sparsepath.rls.engines import make_design
+from sparsepath.rls.passes.design import StreamDesign
+from sparsepath.rls.passes.fitting import fit_source
+from sparsepath.rls.penalties import (
+    AUTO,
+    PLAIN,
+    SEARCHES,
+    GivenPenalties,
+    Penalties,
+    PenaltyGrid,
+    penalty_matters,
+    refitted,
+    scale_of,
+)
+from sparsepath.rls.resampling import search_many
+from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False)
@@ -55,12 +81,20 @@ class PredictingRLS(SparseRLS):
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
         if is_source(X):
-            classifier = isinstance(self, ClassifierMixin)
-            return fit_source(self, X, y, sample_weight, groups, classifier=classifier)
+            source = taken(X, y, sample_weight)
+            if self._is_loaded(source):
+                return self._fit_loaded(source, groups)
+            if getattr(self, "class_weight", None) is not None:
+                raise InputError("class_weight needs data in memory; give sample weights instead.")
+            return fit_source(self, source, groups, classifier=isinstance(self, ClassifierMixin))
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         weights = check_weights(sample_weight, X.shape[0])
         Y, labels = self._aims(y, weights)
-        return self._fit(X, Y, weights, labels, given)
+        return self._fit(X, Y, self._class_weighted(labels, weights), labels, given)
+
+    def _class_weighted(self, labels: NDArray[Any], weights: Floats) -> Floats:
+        """Sample weights times those of the classes, if there are any."""
+        return weights
 
     def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
         """Targets, m x T, and what splits are made by; they must vary where samples count."""
@@ -70,109 +104,207 @@ class PredictingRLS(SparseRLS):
         """The targets alone, of a search that is repeated."""
         raise NotImplementedError
 
+    def _automatic(self, design: Design) -> list[float]:
+        """Two penalties to search with, if honest errors can choose between them."""
+        n, p = design.n_samples, design.n_features
+        few = penalty_matters(n, p) and is_validated(self, n)
+        if isinstance(design, StreamDesign) or not few:
+            return [PLAIN]
+        return [scale_of(design) * alpha for alpha in SEARCHES]
+
+    def _is_loaded(self, source: Source) -> bool:
+        """Whether a source is read into memory: honest errors choose the penalty of few samples."""
+        m, n = source.shape
+        automatic = isinstance(self.alpha, str) and self.alpha == AUTO and penalty_matters(m, n)
+        return automatic and m * n <= LOADED and is_validated(self, m)
+
+    def _fit_loaded(self, source: Source, groups: Any) -> Self:
+        """As for an array, with the names of the source."""
+        source.name_columns(self)
+        X, y, given, _ = data_by_rows(source, None, {}, LOADED)
+        with source.crew(self.n_threads) as crew:
+            given["groups"] = groups_of(source, crew, groups)
+        self.fit(X, y, **given)
+        self.path_.data.update(source.record())
+        return self
+
+    def _ways(self, X: Any, y: Any, given: Mapping[str, Any]) -> GivenPenalties | None:
+        """The penalties among which honest errors choose; None if there is one."""
+        if not isinstance(self.alpha, str):
+            alphas = self._given_alphas()
+            return GivenPenalties(self, alphas) if len(alphas) > 1 else None
+        if self.alpha != AUTO or isinstance(X, Source):
+            return None
+        other = clone(self)
+        X = check_features(other, X, reset=True)
+        if not penalty_matters(*X.shape):
+            return None
+        weights = check_weights(given.get("sample_weight"), X.shape[0])
+        _, labels = other._aims(y, weights)
+        weights = other._class_weighted(labels, weights)
+        scale = float(weights.sum())
+        if not self.standardize:
+            design = make_design(X, weights, Threads(1), fit_intercept=self.fit_intercept)
+            scale = scale_of(design)
+        return PenaltyGrid(self, X, self._aims_again(y, X.shape[0]), weights, scale)
+
+    def _of_way(
+        self,
+        way: Penalties,
+        path: SelectionPath,
+        given: Given,
+        paths: Mapping[float, SelectionPath],
+    ) -> tuple[SelectionPath, dict[str, Any]]:
+        """The path of the penalties that honest errors chose, and its fitted attributes.
+
+        ``path`` is what the search alone would take; ``paths`` are those that are known.
+        """
+        known = {**getattr(self, "_paths", {}), **paths}
+        other = quiet_copy(self).set_params(alpha=way.search)
+        if way.search not in known:
+            new = other.fit(given.X, given.y, **given.more).path_
+            same = {"feature_names": path.feature_names, "data": path.data}
+            known[way.search] = new.replaced(**same)
+        found = known[way.search]
+        if way.refit != way.search:
+            X = check_features(other, given.X, reset=True)
+            weights = check_weights(given.more.get("sample_weight"), X.shape[0])
+            Y, labels = other._aims(given.y, weights)
+            weights = other._class_weighted(labels, weights)
+            options = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+            found = refitted(found, way.refit, X, Y, weights, **options)
+        return found, {"alpha_": way.search, "refit_alpha_": way.refit, "_paths": known}
+
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched] | None:
-        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        self._asked()
+        """What repetitions of the search leave, all at once; see ``assessment.repetitions``."""
+        self._parameters()
+        if getattr(self, "class_weight", None) is not None:
+            return None  # each part has its own weights
         X = check_features(self, X, reset=True)
         return search_many(self, X, self._aims_again(y, X.shape[0]), given, repetitions)
 
 
 @dataclass(eq=False, repr=False)
 class SparseRLSRegressor(RegressorFace, PredictingRLS):
-    """Regularised least squares on a few features, chosen by exact cross-validation.
+    """Ridge regression on few features, selected by exact cross-validation.
 
-    Features are added (and, if asked, dropped) one at a time, each time the one that gives the
-    least cross-validation error of ridge regression on the chosen set: the same choices and errors
-    as refitting every model from scratch, at the cost of about one reading of the data per step.
+    Features are added (and, depending on ``search``, removed) one at a time. Each step takes the
+    feature with the lowest cross-validation error of ridge regression on the selected subset.
+    Choices and errors are the same as if every model were refitted from scratch, at the cost of
+    about one pass over the data per step.
 
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path. None: as many as columns and samples allow, but at most 100
-        (``sparsepath.path.LONGEST_PATH``), of ``feature_groups`` at most the columns of the 100
-        largest; a backward search begins with all, and a ``budget`` is a limit of its own.
+        Largest size on the path. None: as many as columns and samples allow, but at most 100
+        (``LONGEST_PATH``), or with ``feature_groups`` the columns of the 100
+        largest groups. A backward search starts with all features; ``budget`` is a separate limit.
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest not clearly above the least error (within one
-        standard error; of honest errors that of their difference, sample by sample), that of the
-        least error, a given size (with a warning the nearest, if there is no such one), or the
-        smallest within a fraction, below one, of the least error. A single split has no standard
-        error; "one_se" is then "min", with a warning.
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum.
+        A single split has no standard error; "one_se" then means "min", with a warning.
     validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": ten, of nonlinear methods five), a splitter
-        of scikit-learn's, or rows. With None there are none, and the size is chosen by the
-        criterion of the search.
-    alpha : float, list of float or "loo", default=1.0
-        The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
-        with the chosen ones are passed over. A list: a path for each, and ``choose`` is over all
-        pairs of penalty and size (see ``Surface.choose``). "loo": chosen by leave-one-out with all
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
+    alpha : float, list of float, "auto" or "loo", default=1.0
+        Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
+        with the selected ones are skipped. "auto": two searches with penalties that depend on
+        the data, and refits of their columns with seven penalties; of the combinations whose
+        lowest honest error is within one standard error of the lowest of all, the strongest
+        penalty is used (with ``choose="min"`` the lowest). Without validation, with ten
+        samples or more per column, with more than 10,000 samples, and with data read in passes,
+        "auto" means 1.0. A list: one search per
+        penalty, chosen from likewise, or without validation the best pair of penalty and
+        size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
         features that are not forbidden.
-    search : {"forward", "floating", "backward", "swap"}, default="forward"
-        Forward; forward with removals while they cost less than half of what was gained
-        (floating); from all features down; forward with exchanges of one feature for another.
+    search : {"forward", "floating", "backward", "swap", "strong", "exact"}, default="forward"
+        "forward": forward selection. "floating": forward selection with removals while they cost
+        less than half of what was gained. "backward": elimination, starting with all features.
+        "swap": forward selection with exchanges of one feature for another.
+        "strong": a beam of sets of every size, improved by exchanges of one and two features,
+        additions and removals until nothing helps; 10 to 1000 times the time of "forward".
+        "exact": the sets with the least penalised training error, by branch and bound, with a
+        lower bound for every size (``path_.certificate``); for ``cv="loo"``, which then only
+        gives the errors on the path.
     cv : "loo", int, splitter or list of splits, default="loo"
-        The criterion: exact leave-one-out, or the mean error over the test parts of any splits
-        (with ``groups``: leave-one-group-out, folds of whole groups).
+        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
+        splits. With ``groups``: leave-one-group-out, or folds of whole groups.
     loss : {"squared", "absolute", "huber", "log_cosh"} or ResidualLoss, default="squared"
-        What a cross-validation residual costs: its square, its absolute value, or something between
-        the two, ``Huber(delta)`` and ``LogCosh(scale)`` of ``sparsepath.rls`` with their
-        parameters in the units of the target (1.35 and 1 by default), or a loss of your own. The
-        fit is ridge regression in any case. The squared loss is the fastest by far.
+        Loss of a cross-validation residual: squared, absolute, or between the two, ``Huber(delta)``
+        and ``LogCosh(scale)`` from ``sparsepath.rls``, with parameters in units of the target
+        (1.35 and 1 by default), or a custom loss. The model is fitted by ridge regression in every
+        case. The squared loss is by far the fastest.
     fit_intercept : bool, default=True
-        A constant term, not penalised, refitted whenever a sample is left out.
+        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
     standardize : bool, default=True
-        Penalise as if all columns had unit variance, so that units do not matter; coefficients
-        stay in the units of the data. False: penalise the columns as they are.
+        If True, penalise columns as if they had unit variance, so that units do not matter;
+        coefficients stay in units of the data. If False, penalise the columns unscaled.
     forced, forbidden : list of int or str, optional
-        Columns, by index or name, that every model must have, or none may have. The path begins
-        with the forced ones.
+        Columns, by index or name, that every model must contain, or that no model may contain. The
+        path starts with the forced ones.
     start : list of int or str, optional
-        Columns to start from, which searches that drop may drop again; a backward search starts
-        from these alone.
+        Columns to start from; searches that remove features may remove them. A backward search
+        starts from these alone.
     parents : dict of int or str to list of int or str, optional
-        Columns that may enter only after others, as an interaction after its parents: for each
-        its parents, which stay as long as it does.
+        Columns that may enter only after others, such as an interaction after its main effects:
+        maps a column to its parents, which stay as long as it does.
     feature_groups : array of shape (n_features,), optional
-        Labels: columns with the same label enter and leave as one.
+        Group labels: columns with the same label enter and leave together.
     feature_costs : array of shape (n_features,), optional
-        What each feature costs: additions are then judged by what they gain per cost.
+        Cost of each feature. Candidates are ranked by error reduction per unit cost.
     budget : float, optional
-        What all chosen features together may cost (without ``feature_costs``: their number).
+        Maximum total cost of the selected features (without ``feature_costs``: their number).
     stop : callable or list of callables, default=()
-        Rules that end the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``,
-        ``MaxT`` of ``sparsepath.rls``, joined by ``|`` and ``&`` if you like, or functions of your
-        own; see ``sparsepath.rls.stopping``.
+        Rules that stop the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
+        and ``MaxT`` from ``sparsepath.rls``, combined with ``|`` and ``&``, or your own functions;
+        see ``sparsepath.rls.stopping``.
     epsilon : float, optional
-        For search="floating": stop when an addition gains less.
+        For ``search="forward"`` and ``"floating"``: stop when an addition would improve the
+        error by less.
+    time_budget : float, optional
+        For ``search="strong"`` and ``"exact"``: seconds after which the search ends with what it
+        has found (``path_.stopped`` is then "time"). One that ends before does not depend on it.
     pooled : bool, default=False
-        For splits: pool the errors of all test samples, rather than average the splits' means.
+        If True, average the loss over all test samples; if False, average the means per split.
     memory_budget : float, optional
-        Bytes that may be used for copies of the data and for intermediate results of their size;
-        default a quarter of the machine's memory. It changes the speed only.
+        Bytes that may be used for copies of the data and intermediate results of their size;
+        default: a quarter of the machine's memory. Affects speed only.
     n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
+        Number of threads; None: one per core. Affects speed only.
     callback : callable, optional
-        Called after every move with the path so far; a true value stops the search.
+        Called after every move with the path so far; a true return value stops the search.
     checkpoint : path, optional
-        A file in which progress is kept, and from which an interrupted search goes on. A search
-        that a rule in ``stop`` has ended ends there again.
+        File in which progress is saved, and from which an interrupted search resumes. A search
+        that was stopped by a rule in ``stop`` stops there again.
 
     Attributes
     ----------
     path_ : SelectionPath
         Best subset, error and coefficients for every size.
     selected_ : array of int
-        The columns in use, in order of entry.
+        Selected columns, in order of entry.
     coef_, intercept_ : arrays
-        Coefficients in the units of the data, zero for columns not in use.
+        Coefficients in units of the data, zero for columns that are not selected.
     alpha_ : float
-        The penalty in use.
+        Penalty of the search in use.
+    refit_alpha_ : float
+        Penalty of the coefficients: that of the search, unless ``alpha="auto"``.
     paths_ : dict
-        The path of every penalty.
+        Path of every penalty.
     surface_ : Surface
-        The errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
+        Errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -198,33 +330,137 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
 
 @dataclass(eq=False, repr=False)
 class SparseRLSClassifier(ClassifierFace, PredictingRLS):
-    """Regularised least-squares classification on a few features, chosen by exact cross-validation.
+    """Ridge classification on few features, selected by exact cross-validation.
 
     Ridge regression on targets +1 and -1, one per class against the rest when there are more than
     two; all classes share the chosen features. The search is that of ``SparseRLSRegressor``.
 
     Parameters
     ----------
-    max_features, choose, validation, alpha, search, cv, fit_intercept, standardize
-        As for ``SparseRLSRegressor``.
-    forced, forbidden, start, parents
-        As for ``SparseRLSRegressor``.
+    max_features : int or None, default=None
+        Largest size on the path. None: as many as columns and samples allow, but at most 100
+        (``LONGEST_PATH``), or with ``feature_groups`` the columns of the 100
+        largest groups. A backward search starts with all features; ``budget`` is a separate limit.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum.
+        A single split has no standard error; "one_se" then means "min", with a warning.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
+    alpha : float, list of float, "auto" or "loo", default=1.0
+        Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
+        with the selected ones are skipped. "auto": two searches with penalties that depend on
+        the data, and refits of their columns with seven penalties; of the combinations whose
+        lowest honest error is within one standard error of the lowest of all, the strongest
+        penalty is used (with ``choose="min"`` the lowest). Without validation, with ten
+        samples or more per column, with more than 10,000 samples, and with data read in passes,
+        "auto" means 1.0. A list: one search per
+        penalty, chosen from likewise, or without validation the best pair of penalty and
+        size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
+        features that are not forbidden.
+    search : {"forward", "floating", "backward", "swap", "strong", "exact"}, default="forward"
+        "forward": forward selection. "floating": forward selection with removals while they cost
+        less than half of what was gained. "backward": elimination, starting with all features.
+        "swap": forward selection with exchanges of one feature for another.
+        "strong": a beam of sets of every size, improved by exchanges of one and two features,
+        additions and removals until nothing helps; 10 to 1000 times the time of "forward".
+        "exact": the sets with the least penalised training error, by branch and bound, with a
+        lower bound for every size (``path_.certificate``); for ``cv="loo"``, which then only
+        gives the errors on the path.
+    cv : "loo", int, splitter or list of splits, default="loo"
+        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
+        splits. With ``groups``: leave-one-group-out, or folds of whole groups.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
+    standardize : bool, default=True
+        If True, penalise columns as if they had unit variance, so that units do not matter;
+        coefficients stay in units of the data. If False, penalise the columns unscaled.
+    forced, forbidden : list of int or str, optional
+        Columns, by index or name, that every model must contain, or that no model may contain. The
+        path starts with the forced ones.
+    start : list of int or str, optional
+        Columns to start from; searches that remove features may remove them. A backward search
+        starts from these alone.
+    parents : dict of int or str to list of int or str, optional
+        Columns that may enter only after others, such as an interaction after its main effects:
+        maps a column to its parents, which stay as long as it does.
     loss : str or ResidualLoss, default="squared"
         What the search minimises: the squared residual ("squared"), the error rate ("zero_one"),
         the mean of the error rates of the classes ("balanced"), or the share of pairs of a positive
         and a negative sample that are ranked wrongly when both are left out ("auc": one minus the
         area under the ROC curve; two classes, up to some thousands of samples; with splits: of the
-        test parts, as ``roc_auc_score`` has it). Residuals of the targets +1 and -1 may also
-        be judged as in ``SparseRLSRegressor``. The squared loss is the fastest by far.
-    feature_groups, feature_costs, budget, stop, epsilon, pooled
-        As for ``SparseRLSRegressor``.
-    memory_budget, n_threads, callback, checkpoint
-        As for ``SparseRLSRegressor``.
+        test parts, as in ``roc_auc_score``). The losses of ``SparseRLSRegressor`` apply to
+        targets +1 and -1. The squared loss is by far the fastest.
+    class_weight : "balanced", mapping or None, default=None
+        Factors for the sample weights of each class. "balanced": all classes have the same total
+        weight, so that the model also predicts rare classes; the criterion of the search and the
+        honest error weigh the classes equally. None: classes count by their frequency.
+    threshold : "balanced", "f1", float, array of shape (2, 2) or None, default=None
+        Score above which the second of the two classes is predicted, chosen on the samples that
+        validation leaves out: least balanced error, largest F1, or least cost, where
+        ``threshold[i][j]`` is the cost of predicting class j for a sample of class i. A float: the
+        probability of the second class above which it is predicted. None: score zero.
+    feature_groups : array of shape (n_features,), optional
+        Group labels: columns with the same label enter and leave together.
+    feature_costs : array of shape (n_features,), optional
+        Cost of each feature. Candidates are ranked by error reduction per unit cost.
+    budget : float, optional
+        Maximum total cost of the selected features (without ``feature_costs``: their number).
+    stop : callable or list of callables, default=()
+        Rules that stop the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
+        and ``MaxT`` from ``sparsepath.rls``, combined with ``|`` and ``&``, or your own functions;
+        see ``sparsepath.rls.stopping``.
+    epsilon : float, optional
+        For ``search="forward"`` and ``"floating"``: stop when an addition would improve the
+        error by less.
+    time_budget : float, optional
+        For ``search="strong"`` and ``"exact"``: seconds after which the search ends with what it
+        has found (``path_.stopped`` is then "time"). One that ends before does not depend on it.
+    pooled : bool, default=False
+        If True, average the loss over all test samples; if False, average the means per split.
+    memory_budget : float, optional
+        Bytes that may be used for copies of the data and intermediate results of their size;
+        default: a quarter of the machine's memory. Affects speed only.
+    n_threads : int, optional
+        Number of threads; None: one per core. Affects speed only.
+    callback : callable, optional
+        Called after every move with the path so far; a true return value stops the search.
+    checkpoint : path, optional
+        File in which progress is saved, and from which an interrupted search resumes. A search
+        that was stopped by a rule in ``stop`` stops there again.
 
     Attributes
     ----------
-    path_, selected_, coef_, intercept_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
-        As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
+    path_ : SelectionPath
+        Best subset, error and coefficients for every size.
+    selected_ : array of int
+        Selected columns, in order of entry.
+    coef_ : arrays
+        Coefficients in units of the data, zero for columns that are not selected. ``coef_`` has one
+        row per class, a single one for two.
+    intercept_ : arrays
+        Coefficients in units of the data, zero for columns that are not selected.
+    alpha_ : float
+        Penalty of the search in use.
+    refit_alpha_ : float
+        Penalty of the coefficients: that of the search, unless ``alpha="auto"``.
+    paths_ : dict
+        Path of every penalty.
+    surface_ : Surface
+        Errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+    classes_ : array
+        Class labels.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
 
     Examples
     --------
@@ -235,7 +471,14 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
     ('worst concave points', 'worst radius')
     """
 
+    _: KW_ONLY
+    class_weight: Any = None
+    threshold: Any = None
     _known = CLASSES
+
+    def _class_weighted(self, labels: NDArray[Any], weights: Floats) -> Floats:
+        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        return class_weighted(self.class_weight, self.classes_, codes, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,16 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats, Vector
-from sparsepath.data.door import check_features, check_target, check_weights
+from sparsepath.base import Linear, fitting, opened
+from sparsepath.base.targets import one_target
+from sparsepath.data.validation import check_features, check_target, check_weights
 from sparsepath.errors import InputError
-from sparsepath.faces.targets import one_target
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.pairs.queries import Order, vary_within
-from sparsepath.running import Linear, fitting, opened
+from sparsepath.system.arrays import Floats, Vector
 
 
 @dataclass(eq=False, repr=False)
@@ -31,38 +31,101 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features, choose, validation, search, forced, forbidden, start, parents
-        As for ``SparseRLSRegressor``.
+    max_features : int or None, default=None
+        Largest size on the path. None: as many as columns and samples allow, but at most 100
+        (``LONGEST_PATH``), or with ``feature_groups`` the columns of the 100
+        largest groups. A backward search starts with all features; ``budget`` is a separate limit.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum.
+        A single split has no standard error; "one_se" then means "min", with a warning.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
+    search : {"forward", "floating", "backward", "swap", "strong"}, default="forward"
+        "forward": forward selection. "floating": forward selection with removals while they cost
+        less than half of what was gained. "backward": elimination, starting with all features.
+        "swap": forward selection with exchanges of one feature for another.
+        "strong": a beam of sets of every size, improved by exchanges of one and two features,
+        additions and removals until nothing helps; 10 to 1000 times the time of "forward".
+    forced, forbidden : list of int or str, optional
+        Columns, by index or name, that every model must contain, or that no model may contain. The
+        path starts with the forced ones.
+    start : list of int or str, optional
+        Columns to start from; searches that remove features may remove them. A backward search
+        starts from these alone.
+    parents : dict of int or str to list of int or str, optional
+        Columns that may enter only after others, such as an interaction after its main effects:
+        maps a column to its parents, which stay as long as it does.
     alpha : float or list of float, default=1.0
-        The penalty, beside the sum over all pairs. A list: a path for each, the best pair of
-        penalty and size is used.
+        Ridge penalty, added to the sum over all pairs. A list: one path per value; the best pair
+        of penalty and size is used.
     cv : "loo", int, splitter or list of splits, default="loo"
-        The criterion. "loo" leaves out one query at a time, or without queries one pair of samples
-        at a time (up to some thousands of samples). A number of folds, a splitter or splits: pairs
-        within the test part are judged by the fit to the pairs within the training part; a number
-        gives folds of whole queries.
+        Criterion of the search. "loo" leaves out one query at a time, or without queries one pair
+        of samples at a time (up to a few thousand samples). With a number of folds, a splitter or
+        splits, pairs within the test part are evaluated by the fit to pairs within the training
+        part; a number means folds of whole queries.
     loss : {"squared", "disagreement"}, default="squared"
-        What a pair costs: half the square of what the difference of the scores is off, the scale
-        of a squared error per sample (two samples err twice the square of one); or one if the
-        scores are in the wrong order and a half if they are equal, and then pairs with equal
-        targets do not count. The squared loss is the faster one.
+        Loss of a pair. "squared": half the squared error of the score difference, which is on the
+        scale of a squared error per sample. "disagreement": 1 if the scores are in the wrong
+        order, 0.5 if they are equal; pairs with equal targets do not count. "squared" is faster.
     standardize : bool, default=True
-        Penalise as if all columns had unit variance, within queries if there are any; coefficients
-        stay in the units of the data. False: penalise the columns as they are.
-    feature_groups, feature_costs, budget, stop, epsilon
-        As for ``SparseRLSRegressor``.
+        If True, penalise columns as if they had unit variance (within queries if there are any);
+        coefficients stay in units of the data. If False, penalise the columns unscaled.
+    feature_groups : array of shape (n_features,), optional
+        Group labels: columns with the same label enter and leave together.
+    feature_costs : array of shape (n_features,), optional
+        Cost of each feature. Candidates are ranked by error reduction per unit cost.
+    budget : float, optional
+        Maximum total cost of the selected features (without ``feature_costs``: their number).
+    stop : callable or list of callables, default=()
+        Rules that stop the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
+        and ``MaxT`` from ``sparsepath.rls``, combined with ``|`` and ``&``, or your own functions;
+        see ``sparsepath.rls.stopping``.
+    epsilon : float, optional
+        For ``search="forward"`` and ``"floating"``: stop when an addition would improve the
+        error by less.
+    time_budget : float, optional
+        For ``search="strong"``: seconds after which the search ends with what it has found
+        (``path_.stopped`` is then "time"). A search that ends before that does not depend on it.
     pooled : bool, default=False
-        For queries and splits: one mean over all pairs, rather than the mean of the means of the
-        queries or test parts.
-    n_threads, callback, checkpoint
-        As for ``SparseRLSRegressor``.
+        If True, average over all pairs; if False, average the means per query or test part.
+    n_threads : int, optional
+        Number of threads; None: one per core. Affects speed only.
+    callback : callable, optional
+        Called after every move with the path so far; a true return value stops the search.
+    checkpoint : path, optional
+        File in which progress is saved, and from which an interrupted search resumes. A search
+        that was stopped by a rule in ``stop`` stops there again.
 
     Attributes
     ----------
-    path_, selected_, coef_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
-        As for ``SparseRLSRegressor``.
+    path_ : SelectionPath
+        Best subset, error and coefficients for every size.
+    selected_ : array of int
+        Selected columns, in order of entry.
+    coef_ : arrays
+        Coefficients in units of the data, zero for columns that are not selected.
+    alpha_ : float
+        Penalty of the search in use.
+    refit_alpha_ : float
+        Penalty of the coefficients: that of the search.
+    paths_ : dict
+        Path of every penalty.
+    surface_ : Surface
+        Errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
     intercept_ : float
-        It changes no order; it gives the scores the mean of y.
+        Does not affect the order; it gives the scores the mean of y.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
 
     Examples
     --------

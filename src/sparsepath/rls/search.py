@@ -1,29 +1,35 @@
 """Searches over sets of features: which change comes next, and when to stop.
 
-A search asks its model two questions, ``find_best_update`` and ``apply_update``, its constraints
-(``constraints.py``) which features may enter and leave, and tells a ``SearchTrail`` about every
-change. The trail keeps the best set of each size, the moves and the clock, and says when to stop.
-What is fitted and how it is judged is the model's business: exact leave-one-out
-(``leave_one_out/model.py``) and folds (``splits/model.py``) are searched by the same code.
+Four searches over the interface of ``model.py``: ``best_addition``, ``best_removal``,
+``best_exchange``, ``add`` and ``drop``. ``constraints.py`` says which features may enter and leave.
+A ``SearchTrail`` records every change: the best set of each size, the moves, the clock, and when to
+stop. What is fitted and how it is judged is the engine's business, so that every engine is searched
+by the same functions.
 """
-
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.trail import Exchanging, Model, SearchTrail
+from sparsepath.rls.history import SearchTrail
+from sparsepath.rls.model import Model
 from sparsepath.rls.update import TIE_FLOOR, Update, limit
 
 
-def forward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
-    """Add the best feature until the model has as many as it may have (greedy RLS)."""
+def forward(
+    model: Model, trail: SearchTrail, sets: Constraints, *, epsilon: float | None = None
+) -> None:
+    """Add the best feature until the model has as many as it may have (greedy RLS).
+
+    With ``epsilon`` it stops before an addition that gains less.
+    """
     while len(model.chosen) < sets.most:
         update = _addition(model, trail, sets)
         if update is None:
             return
-        model.apply_update(update)
+        if epsilon is not None and model.error - update.error < epsilon:
+            trail.stopped = "epsilon"
+            return
+        model.add(update.feature)
         if trail.note(model, update):
             return
     trail.stopped = "max_features"
@@ -44,7 +50,7 @@ def floating(
             k = len(model.chosen)
             gain = gains.get(k, 0.0)
             below = model.error + 0.5 * gain if gain > 0 else np.inf
-            removal = model.find_best_update("drop", leaving, below)
+            removal = model.best_removal(leaving, below)
             if removal is None:
                 break
             both = sets.units(model.chosen), sets.without(model.chosen, removal.feature)
@@ -55,7 +61,7 @@ def floating(
             ):
                 break
             made.add(both)
-            model.apply_update(removal)
+            model.drop(removal.feature)
             if trail.note(model, removal):
                 return
         if len(model.chosen) >= sets.most:
@@ -68,7 +74,7 @@ def floating(
         if epsilon is not None and before - update.error < epsilon:
             trail.stopped = "epsilon"
             return
-        model.apply_update(update)
+        model.add(update.feature)
         gains[len(model.chosen)] = before - model.error
         if trail.note(model, update):
             return
@@ -108,11 +114,6 @@ def worthwhile(
     return better and (gain <= 0 or after - error <= 0.5 * gain)
 
 
-def worth_up_to(error: float, gain: float, smaller: float) -> float:
-    """Above this no criterion after a removal is ``worthwhile``, but for rounding."""
-    return smaller if gain <= 0 else min(smaller, error + 0.5 * gain)
-
-
 def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
     """Drop the feature that is missed least, from all candidates down to the forced ones.
 
@@ -120,11 +121,11 @@ def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
     ones they come from; starting from all features costs one addition each.
     """
     while leaving := sets.leaving(model.chosen):
-        update = model.find_best_update("drop", leaving)
+        update = model.best_removal(leaving)
         if update is None:
             trail.stopped = "nothing to drop"
             return
-        model.apply_update(update)
+        model.drop(update.feature)
         if trail.note(model, update):
             return
     trail.stopped = "min_features"
@@ -145,7 +146,7 @@ def with_swaps(model: Model, trail: SearchTrail, sets: Constraints) -> None:
         update = _addition(model, trail, sets)
         if update is None:
             return
-        model.apply_update(update)
+        model.add(update.feature)
         met = {sets.units(model.chosen)}
         if trail.note(model, update):
             return
@@ -156,52 +157,48 @@ def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Unit
 
     It must lower the criterion by more than rounding does, and lead to a set that was not ``met``
     since the last addition (before that, sets had fewer units), so that there is an end.
-    Exchanges are tried on copies, so that the model is the same whatever was tried.
     """
-
-    def clearly_below(error: float) -> float:
-        return error * (1 - SWAP_GAIN) - TIE_FLOOR * model.empty_error
-
-    def entering(chosen: list[int], feature: int) -> list[int]:
-        return sets.entering([i for i in chosen if i != feature], but=[feature])
-
-    exchanging = model if isinstance(model, Exchanging) else None
     while not model.vanished:
-        best: tuple[Update, Update, Model, list[int]] | None = None
-        least, chosen = clearly_below(model.error), list(model.chosen)
+        best: tuple[int, Update] | None = None
+        chosen = list(model.chosen)
+        least = model.error * (1 - SWAP_GAIN) - TIE_FLOOR * model.empty_error
         for feature in sets.first_of_each(sets.leaving(chosen)):
-            if exchanging is not None:
-                bar = least if best is None else min(least, best[1].error)
-                if not exchanging.may_exchange(feature, partial(entering, chosen, feature), bar):
-                    continue
-            trial, drop = model.duplicate(), Update("drop", feature, np.nan)
-            trial.apply_update(drop)
-            others = sets.entering(trial.chosen, but=[feature])
-            update = trial.find_best_update("add", others)
-            if update is None or not update.error < least:
-                continue
-            if sets.with_feature(trial.chosen, update.feature) in met:
+            kept = sets.rest(chosen, feature)
+            below = least if best is None else min(least, best[1].error * (1 + 2 * SWAP_GAIN))
+            update = model.best_exchange(feature, sets.entering(kept, but=[feature]), below)
+            if update is None or sets.with_feature(kept, update.feature) in met:
                 continue
             if best is None or update.beats(best[1], SWAP_GAIN):
-                best = drop, update, trial, others
+                best = feature, update
         if best is None:
             return False
-        drop, update, trial, others = best
-        if trail.refuses(trial, update, others):
-            return True
-        model.apply_update(drop)
-        if trail.note(model, drop, whole=False) or _complete(model, trail, sets, met):
+        feature, update = best
+        drop = Update("drop", feature)
+        if trail.judges_additions:
+            trial, kept = model.duplicate(), sets.rest(chosen, feature)
+            trial.drop(feature)
+            if trail.refuses(trial, update, sets.entering(kept, but=[feature])):
+                return True
+        model.drop(feature)
+        if trail.note(model, drop, whole=False) or _enter(model, trail, sets, met, update):
             return True
     return False
 
 
 def _complete(model: Model, trail: SearchTrail, sets: Constraints, met: set[Units]) -> bool:
-    """Make the second half of an exchange, after the drop; return whether to stop."""
+    """Make the second half of an exchange whose first half an earlier run made."""
     others = sets.entering(model.chosen, but=[trail.updates[-1].feature])
-    update = model.find_best_update("add", others)
-    if update is None:
-        return False
-    model.apply_update(update)
+    costs, model.costs = model.costs, None
+    update = model.best_addition(others)
+    model.costs = costs
+    return update is not None and _enter(model, trail, sets, met, update)
+
+
+def _enter(
+    model: Model, trail: SearchTrail, sets: Constraints, met: set[Units], update: Update
+) -> bool:
+    """Make the addition of an exchange; return whether to stop."""
+    model.add(update.feature)
     met.add(sets.units(model.chosen))
     return trail.note(model, update)
 
@@ -222,7 +219,7 @@ def _addition(model: Model, trail: SearchTrail, sets: Constraints) -> Update | N
         trail.stopped = "residuals vanished" if model.empty_error > 0 else "target vanished"
         return None
     entering = sets.entering(model.chosen)
-    update = model.find_best_update("add", entering)
+    update = model.best_addition(entering)
     if update is None:
         trail.stopped = sets.obstacle(model.chosen)
     elif trail.refuses(model, update, entering):
@@ -231,9 +228,3 @@ def _addition(model: Model, trail: SearchTrail, sets: Constraints) -> Update | N
 
 
 SWAP_GAIN = 1e-9  # relative gain that makes an exchange worth while
-SEARCHES: dict[str, Callable[..., None]] = {
-    "forward": forward,
-    "floating": floating,
-    "backward": backward,
-    "swap": with_swaps,
-}

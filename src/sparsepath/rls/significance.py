@@ -1,13 +1,13 @@
 r"""Is the best candidate better than chance? A permutation test of the largest gain (max-T).
 
 With S chosen, the least penalised squared error is J = y'Py (the letters of
-``leave_one_out/model.py``), and candidate x would take the share
+``passes/engine.py``), and candidate x would take the share
 
     g(x) = (x'Py)^2 / (alpha + s) / y'Py
 
 of it away: for alpha = 0 the squared partial correlation with the target. Under the hypothesis
 that none of the candidates has to do with the target beyond the chosen features, the residuals
-can be dealt out anew among the samples, while what the chosen features explain stays where
+can be permuted among the samples, while what the chosen features explain stays where
 it is: y* = fitted values + permuted residuals (Freedman and Lane). Permuting y itself would be
 right for the empty model only: with S chosen it would break the bond of the target with S too, call
 all of that noise, and so make the null distribution too wide and the test too weak.
@@ -45,8 +45,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
+from sparsepath.system.arrays import Floats
 
 PERMUTATIONS_AT_ONCE = 64  # permutations in one product
 LEAST_SD = 1e-6  # of a residual, over that of the noise: below it nothing is known of the noise

@@ -10,16 +10,19 @@ When a search goes on from a checkpoint these are asked again as the updates are
 it ends where it had ended; the clock of ``TimeLimit`` goes on from that of the earlier run.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparsepath.arrays import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.base.parameters import count, number, share
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, number, share
 from sparsepath.rls.design import Design
+from sparsepath.rls.history import Rule, SearchTrail
+from sparsepath.rls.model import Model
 from sparsepath.rls.significance import p_value, permutations
-from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update
+from sparsepath.system.arrays import Floats
 
 NO_MISTAKES = "no mistakes left"
 
@@ -31,7 +34,7 @@ class StopRule:
     judges_moves = True  # whether ``__call__`` has
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> "StopRule":
-        """The rule for one search, told of its problem."""
+        """The rule for one search, bound to its problem."""
         return self
 
     def __call__(self, trail: SearchTrail) -> str | None:
@@ -39,7 +42,7 @@ class StopRule:
         return None
 
     def before(
-        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
         """Why to stop before this addition, the best of the candidates; None to go on."""
         return None
@@ -62,12 +65,12 @@ def _judges(rule: Rule) -> bool:
 
 
 def begun(rule: Rule, design: Design, Y: Floats, alpha: float) -> Rule:
-    """The rule for one search; plain functions need not be told of the problem."""
+    """The rule for one search; plain functions need no problem."""
     return rule.begin(design, Y, alpha) if isinstance(rule, StopRule) else rule
 
 
 def asked_before(
-    rule: Rule, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
+    rule: Rule, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
 ) -> str | None:
     """What a rule says before an addition; plain functions are silent then."""
     return rule.before(trail, model, update, candidates) if isinstance(rule, StopRule) else None
@@ -85,7 +88,7 @@ class _TwoRules(StopRule):
         return _judges(self.one) or _judges(self.other)
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
-        """Both told of the problem."""
+        """Both, bound to the problem."""
         both = (begun(rule, design, Y, alpha) for rule in (self.one, self.other))
         return type(self)(*both)
 
@@ -98,7 +101,7 @@ class AnyOf(_TwoRules):
         return self.one(trail) or self.other(trail)
 
     def before(
-        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
         """What the first says, or else the second."""
         about = (trail, model, update, candidates)
@@ -117,7 +120,7 @@ class AllOf(_TwoRules):
         return None if self.judges_additions else _both(self.one(trail), self.other(trail))
 
     def before(
-        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
         """What both say, if both say something."""
         if not self.judges_additions:
@@ -140,14 +143,14 @@ class NoMistakes(StopRule):
     """End a search that counts mistakes when there are none left: no addition could gain.
 
     It is asked before an addition, so that a floating search may still drop what is not needed. Up
-    to ``size``, which was asked for, the search goes on nevertheless.
+    to the requested ``size`` the search continues nevertheless.
     """
 
     size: int = 0
     judges_moves = False
 
     def before(
-        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
         """Whether the error is zero."""
         return NO_MISTAKES if model.error == 0 and len(model.chosen) >= self.size else None
@@ -272,7 +275,7 @@ class _MaxTest(StopRule):
     judges_additions = True
 
     def before(
-        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
         """Why to stop: the p-value is above the level."""
         counted = self.design.n_counted

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from sparsepath import plots
-from sparsepath.arrays import Axes
-from sparsepath.choosing import check_rule, is_size, nearest, worst_allowed
-from sparsepath.frames import Make, make_frame
-from sparsepath.path import SelectionPath
+from sparsepath.path import plots
+from sparsepath.path.choosing import check_rule, is_size, nearest, worst_allowed
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Axes
+from sparsepath.system.frames import Make, make_frame
 
 
 class Point(NamedTuple):
@@ -50,13 +50,13 @@ class Surface:
         return list(map(Point._make, self._numbers()))
 
     def _numbers(self) -> Iterator[tuple[float, int, float, float]]:
-        """The same as plain tuples, of which a small search has time to make many."""
+        """The same as plain tuples, which are fast to create."""
         for alpha, path in self.paths.items():
             errors = path.errors.tolist(), path.errors_se.tolist()
             yield from zip(repeat(alpha), path.sizes, *errors, strict=False)
 
     def choose(self, rule: Any) -> tuple[float, int]:
-        """The penalty and the size that a rule asks for.
+        """Return the penalty and the size that a rule selects.
 
         ``"min"``: the least error of all; of equals the smallest size, then the largest penalty.
         ``"one_se"``: of all pairs whose error is at most the least plus its standard error, the

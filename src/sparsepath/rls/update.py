@@ -1,15 +1,14 @@
 """Changes of the chosen set, and how the best of several is picked."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath.system.arrays import Floats
 
 TIE = 1e-10  # criteria closer than this (relative) are equal
 TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion
@@ -123,90 +122,24 @@ def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
     return out
 
 
+def mask_of(features: Iterable[int] | None, n: int) -> NDArray[np.bool_] | None:
+    """True for the features given, of n columns; None stands for all."""
+    return None if features is None else _mask(features, n)
+
+
+def _mask(features: Iterable[int], n: int) -> NDArray[np.bool_]:
+    out = np.zeros(n, dtype=bool)
+    which = features if isinstance(features, np.ndarray) else np.fromiter(features, np.intp)
+    out[which] = True
+    return out
+
+
 def enterable(
     constant: NDArray[np.bool_], chosen: list[int], features: Iterable[int] | None
 ) -> NDArray[np.bool_]:
-    """Which features may be added: not constant, not chosen, and among those asked for."""
+    """Which features may be added: not constant, not selected, and allowed."""
     allowed = ~constant
     if features is not None:
-        allowed &= marked(list(features), len(allowed))
+        allowed &= _mask(features, len(allowed))
     allowed[chosen] = False
     return allowed
-
-
-class Changeable(ABC):
-    """A model whose set is changed by one feature at a time."""
-
-    costs: Costs | None = None
-
-    @abstractmethod
-    def add(self, feature: int) -> None:
-        """Add a feature."""
-
-    @abstractmethod
-    def drop(self, feature: int) -> None:
-        """Take a chosen feature out again."""
-
-    def apply_update(self, update: Update) -> None:
-        """Make a change that ``find_best_update`` proposed, or one of your own."""
-        if update.action == "add":
-            self.add(update.feature)
-        else:
-            self.drop(update.feature)
-
-
-class EveryNeighbour(Changeable):
-    """A model that judges every neighbouring set: the best change is picked from all of them.
-
-    It has ``error`` and ``squared_error``, the criterion and the squared one as it stands.
-    """
-
-    design: Any
-    chosen: list[int]
-    empty_error: float
-    empty_squared: float
-
-    @property
-    @abstractmethod
-    def counts(self) -> bool:
-        """Whether mistakes are counted, so that the squared criterion settles ties."""
-
-    @abstractmethod
-    def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
-        """The criterion, or the squared one, with each of some features added."""
-
-    @abstractmethod
-    def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
-
-    def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
-    ) -> Update | None:
-        """The best single addition or removal; see ``RLSState.find_best_update``."""
-        if action == "add":
-            which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
-            errors = self.additions(which)
-            tell = self._squared_with if self.counts else None
-            worth = self._worth(which, errors, "error")
-            return pick("add", which, errors, self.empty_error, worth, tell)
-        which = np.array(self.chosen, dtype=np.intp)
-        keep = slice(None) if features is None else np.isin(which, list(features))
-        errors = self.errors_without()[keep]
-        tell = self._squared_without if self.counts else None
-        return pick("drop", which[keep], errors, self.empty_error, second=tell)
-
-    def _squared_with(self, features: NDArray[np.intp]) -> Second:
-        errors = self.additions(features, squared=True)
-        worth = self._worth(features, errors, "squared_error")
-        return Second(errors, worth, self.empty_squared)
-
-    def _worth(self, features: NDArray[np.intp], errors: Floats, now: str) -> Floats:
-        """What additions are compared by: errors, or what they gain per cost."""
-        if self.costs is None:
-            return errors
-        return self.costs.worth(features, errors, getattr(self, now))
-
-    def _squared_without(self, features: NDArray[np.intp]) -> Second:
-        places = [self.chosen.index(i) for i in features]
-        errors = self.errors_without(squared=True)[places]
-        return Second(errors, errors, self.empty_squared)

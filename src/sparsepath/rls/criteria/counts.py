@@ -1,16 +1,17 @@
 """Losses that count mistakes.
 
-zero_one   one target, y = +-1: y f <= 0 for the prediction f = y - e, that is y r >= p g;
+zero_one   one target, y = +-1: the prediction f = y - e has the other sign, that is y r >= p g;
            T targets (class against rest): the own class does not win, r_own - min_others r >= 2 p g
 balanced   zero_one with v = g^2 / (number of classes * sum of g^2 over the sample's class)
 
-A score that beats its rivals by no more than a ``blur`` is no decision and counts as wrong: what
-should be equal must not be told apart by rounding. How large scores are depends on the units of the
-columns and on the penalty. A column of squared norm q, fitted alone, gives scores of the size of
-the target times q / (alpha + q) at most, its reach; the reach of a model is the sum over its
-columns, and the blur is a tiny part of that.
+A score that beats its rivals by no more than a ``blur`` is no decision, and the class is the first
+of those that are equal, as in ``predict``: what should be equal must not be separated by rounding.
+So a rival that comes before the own class wins a tie, and one that comes after loses it. How large
+scores are depends on the units of the columns and on the penalty. A column of squared norm q,
+fitted alone, gives scores of the size of the target times q / (alpha + q) at most, its reach; the
+reach of a model is the sum over its columns, and the blur is a tiny part of that.
 
-Counts tie often. Those that do are told apart by the squared loss of the same models, left out in
+Counts tie often. Ties are broken by the squared loss of the same models, left out in
 the same way: without it the order of the columns would decide (``update.pick``).
 """
 
@@ -19,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.rls.criteria.loops import Counting
+from sparsepath._core import losses as core
 from sparsepath.rls.criteria.losses import Loss, columns_like, sum_of
+from sparsepath.system.arrays import Floats
 
 
 class ZeroOne(Loss):
@@ -30,19 +31,23 @@ class ZeroOne(Loss):
     name = "zero_one"
     coded = True
     counts = True
-    carried = Counting()
+    kernel = core.ZeroOne()
 
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
-        """The weight v where another class wins, or none."""
+        """The weight v where another class wins."""
         column = columns_like(p)
         several = len(residuals) > 1
         room = p * (2.0 * g if several else g)[column]
-        room -= np.multiply(blur, g[column], out=np.empty_like(room))  # lies in memory as room does
+        near = np.multiply(blur, g[column], out=np.empty_like(room))  # lies in memory as room does
         if not several:
-            return (residuals[0] * Y[:, 0][column] >= room) * v[column]
-        own, least = Y.argmax(1), reduce(np.minimum, residuals)  # not ahead of itself by any room
+            y = Y[:, 0][column]
+            return (residuals[0] * y >= room - near * y) * v[column]
+        own = Y.argmax(1)
+        earlier = (np.sign(own - place)[column] for place in range(len(residuals)))
+        rivals = (r - near * sign for r, sign in zip(residuals, earlier, strict=True))
+        least = reduce(np.minimum, rivals)  # the own class is not ahead of itself by any room
         for place, r in enumerate(residuals):
             r *= (own == place).astype(np.float64)[column]
         r_own = sum_of(iter(residuals))

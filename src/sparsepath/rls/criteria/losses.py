@@ -7,7 +7,7 @@ directly, in a form in which a sample of weight zero does no harm. Over the test
 is one and the rest is the same.
 
 A finder knows no criterion by its name. It asks what the criterion can, and evaluates everybody
-where there is no short-cut; a short-cut that a criterion has comes with it (``carried``), so that
+where there is no short-cut; the compiled form of a criterion comes with it (``kernel``), so that
 none is ever scored as another. ``table.py`` has the names.
 """
 
@@ -20,9 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.judging.yardsticks import Truth, Yardstick
-from sparsepath.rls.criteria.loops import Judging
+from sparsepath.assessment.metrics import Truth, Yardstick
+from sparsepath.system.arrays import Floats
 
 NO_DECISION = 1e-10  # difference of two scores, over their reach, that decides nothing
 LABEL_ROUNDING = 4e-15  # and what rounding leaves of a difference of labels and residuals
@@ -43,16 +42,15 @@ class Criterion:
     # which are then not all evaluated, and for the forms built on them.
     bounded: ClassVar[bool] = False
     by_sums: ClassVar[bool] = False  # whether its errors over splits follow from sums of products
-    # Compiled loops that judge all candidates in one pass over P X in memory; None: there are none,
-    # and NumPy has to do.
-    carried: Judging | None = None
+    # The loss as compiled loops know it (``sparsepath._core.losses``); None: NumPy has to do.
+    kernel: Any = None
     needs: ClassVar[str] = "samples of positive weight"  # what a test part must have to be judged
 
     def __init_subclass__(cls) -> None:
         """Loops are those of a class with its own costs: a class that changes these has none."""
         super().__init_subclass__()
-        if {"of", "weighted"} & set(vars(cls)) and "carried" not in vars(cls):
-            cls.carried = None
+        if {"of", "weighted"} & set(vars(cls)) and "kernel" not in vars(cls):
+            cls.kernel = None
 
     @property
     def label(self) -> str:

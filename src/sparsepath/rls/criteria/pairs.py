@@ -8,8 +8,8 @@ squared        half the mean of (e_i - e_j)^2 over pairs of one query
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import Criterion
+from sparsepath.system.arrays import Floats
 
 
 class Disagreement(Criterion):

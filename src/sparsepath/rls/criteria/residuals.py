@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.arrays import Floats
+from sparsepath._core import losses as core
 from sparsepath.errors import InputError
-from sparsepath.rls.criteria.loops import Judging, Rounding, Summing
 from sparsepath.rls.criteria.losses import ResidualLoss, columns_like, per_weight, sum_of
+from sparsepath.system.arrays import Floats
 
 
 class Squared(ResidualLoss):
@@ -26,6 +26,7 @@ class Squared(ResidualLoss):
     name = "squared"
     bounded = True
     by_sums = True
+    kernel = core.Squared()
     yardstick = "squared"
 
     def of(self, e: Floats) -> Floats:
@@ -56,7 +57,7 @@ class Absolute(ResidualLoss):
     """The absolute residual."""
 
     name = "absolute"
-    carried = Summing()
+    kernel = core.Absolute()
     yardstick = "absolute"
 
     def of(self, e: Floats) -> Floats:
@@ -96,8 +97,8 @@ class Huber(ResidualLoss):
         above_zero("Huber", "delta", self.delta)
 
     @property
-    def carried(self) -> Judging:  # type: ignore[override]
-        return Rounding(float(self.delta))
+    def kernel(self) -> core.Huber:
+        return core.Huber(float(self.delta))
 
     @property
     def label(self) -> str:
@@ -131,6 +132,10 @@ class LogCosh(ResidualLoss):
 
     def __post_init__(self) -> None:
         above_zero("LogCosh", "scale", self.scale)
+
+    @property
+    def kernel(self) -> core.LogCosh:
+        return core.LogCosh(float(self.scale))
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""The criteria by name: the one place where a name is asked for."""
+"""Table of the criteria by name."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
 r"""Backward search at the price of one reading of the chosen columns per removal.
 
-With the letters of ``model.py``, N = X_S A^-1 (m x k) and d = diag A^-1, dropping b changes
+With the letters of ``passes/engine.py``, N = X_S A^-1 (m x k) and d = diag A^-1, dropping b changes
 
     r + N_b w_b / d_b          p + N_b^2 / d_b          N_l - f_l N_b,   f_l = (A^-1)_lb / d_b,
 
@@ -12,7 +12,7 @@ algorithmic implementations". What differs from there is where d and f come from
 [X_S; sqrt(alpha) I] = [Z; .] R, and N = M Z'. Rows of M with a feature less are rows of M made
 orthogonal to that feature's row: the removals are Gram-Schmidt on the rows [N_l, M_l], with
 f_l = M_l'M_b / |M_b|^2, d_l = |M_l|^2 and w = M Z'y. Nothing positive is a difference. A row of
-which less than ``SECOND_GO`` is left is computed afresh: M_l orthogonal to the directions dropped,
+which less than ``SECOND_GO`` is left is recomputed: M_l orthogonal to the directions dropped,
 N_l = M_l Z'.
 
 *Wide* (k well above m). M would be k x k. From X_S' = V S U' come N = V S/(S^2 + alpha) U' and
@@ -26,32 +26,35 @@ is used instead. Either form is set up again whenever half of the features are g
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sparsepath.arrays import Floats
+from sparsepath._core import tall as core
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.fitted import VANISHED
-from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Costs, Update, marked, pick
-from sparsepath.tuning import TUNING
+from sparsepath.rls.leave_one_out.columns import columns_of
+from sparsepath.rls.model import SearchEngine
+from sparsepath.rls.triangular import VANISHED
+from sparsepath.rls.update import Update, marked, pick
+from sparsepath.system.arrays import Floats
+from sparsepath.system.tuning import TUNING
 
 WIDE = 1.5  # features over samples from which the wide form is used,
+SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
 KNOWN = 1e-5  # 1 - x'N that is known well enough
 
 
-class Elimination:
+class Elimination(SearchEngine):
     """A model that begins with many features and drops them one by one.
 
     Parameters
     ----------
     design, Y, alpha, loss
-        As for ``State``.
+        As for ``Fitted``.
 
     Attributes
     ----------
@@ -65,7 +68,6 @@ class Elimination:
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
         self.design, self.alpha, self.loss = design, float(alpha), loss
-        self.costs: Costs | None = None
         self.form = "removals: one pass over the chosen columns each"
         w = design.weights
         self._Y, self._g = Y, np.sqrt(w)
@@ -116,12 +118,10 @@ class Elimination:
 
     # What a search asks -------------------------------------------------------------------------
 
-    def find_best_update(
-        self, action: str = "drop", features: Iterable[int] | None = None, below: float = np.inf
+    def best_removal(
+        self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best removal; ``below`` is of no use here, since all are judged."""
-        if action != "drop":
-            raise InputError(f"action={action!r}; this model only drops.")
+        """The best removal; all are judged, whatever ``below`` is."""
         self._bring_up()
         which, errors = self._features, self._errors
         if features is not None:
@@ -129,13 +129,15 @@ class Elimination:
             which, errors = which[some], errors[some]
         return pick("drop", which, errors, self.empty_error)
 
-    def apply_update(self, update: Update) -> None:
-        """Make a removal."""
-        if update.action != "drop":
-            raise InputError(f"action={update.action!r}; this model only drops.")
-        self.drop(update.feature)
+    def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
+        """Not here: a backward search makes no additions."""
+        raise InputError("this model only drops.")
 
-    def duplicate(self) -> "Elimination":
+    def add(self, feature: int) -> None:
+        """Not here: a backward search makes no additions."""
+        raise InputError("this model only drops.")
+
+    def duplicate(self) -> Self:
         """A copy to try changes on."""
         return copy.deepcopy(self, {id(self.design): self.design})
 
@@ -182,7 +184,6 @@ class Elimination:
         self._place: NDArray[np.intp] = np.zeros(self.design.n_features, dtype=np.intp)
         self._place[self._features] = np.arange(k)
         self._first = self._place.copy()
-        self._compiled = self.loss.bounded and k * m >= TUNING.compiled_removals_from
         self._pending = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
@@ -244,10 +245,7 @@ class Elimination:
         (row, d), k = self._pending, len(self._features)
         self._pending = None
         self._d, self._w, self._errors = np.empty(k), np.empty((k, len(self.r))), np.empty(k)
-        if self._compiled:
-            self._compiled_pass(row, d)
-        else:
-            self._plain_pass(row, d)
+        self._pass(row, d)
         if self._wide:
             if self.alpha * self._d.min(initial=1.0 / self.alpha) < KNOWN:
                 self._set_up()
@@ -258,28 +256,13 @@ class Elimination:
             self._w[doubtful] = self._rows[doubtful, len(self.p) :] @ self._a
             self._errors[doubtful] = self._judged(doubtful)
 
-    def _compiled_pass(self, row: Floats, d: float) -> None:
-        from sparsepath.rls.leave_one_out.compiled_fused import eliminate
-
+    def _pass(self, row: Floats, d: float) -> None:
         X = self._X if self._wide else np.zeros((0, 0))
         a = np.zeros((0, 0)) if self._wide else np.ascontiguousarray(self._a.T)
-        given = (row, d, self.alpha, self.r, self.p, a, ROOM, self._d, self._w, self._errors)
-        self._each(lambda low, high: eliminate(self._rows, X, low, high, *given))
+        removal = core.Removal(row, d, self.alpha, self.r, self.p, a, ROOM)
+        found = self._d, self._w, self._errors
+        self._each(lambda i, j: core.remove_from_rows(self._rows, X, i, j, removal, *found))
         self._errors /= self.design.total
-
-    def _plain_pass(self, row: Floats, d: float) -> None:
-        m, k = self.design.n_samples, len(self._features)
-        rows = self._rows[:k]
-        if self._wide:
-            X = self._X[:k]
-            rows += (X @ row / (self.alpha * d))[:, None] * row
-            self._d = (1.0 - np.vecdot(X, rows)) / self.alpha
-            self._w = X @ self.r.T / self.alpha
-        else:
-            rows -= (rows[:, m:] @ row[m:] / d)[:, None] * row
-            self._d = np.vecdot(rows[:, m:], rows[:, m:])
-            self._w = rows[:, m:] @ self._a
-        self._judge()
 
     def _judge(self) -> None:
         """The criterion after each removal."""
@@ -301,14 +284,14 @@ class Elimination:
         return np.where(tight, np.inf, errors)
 
     def _each(self, work: Callable[[int, int], None]) -> None:
-        """Share out the rows; each is computed in the same way whoever does it."""
+        """Share out the rows; each is computed alike on every thread."""
         k, width = len(self._features), self._rows.shape[1]
         step = max(1, TUNING.thread_numbers // width)
         parts = [(i, min(k, i + step)) for i in range(0, k, step)]
         self.design.threads.map(lambda part: work(*part), parts, k * width)
 
     def _renew(self, places: NDArray[np.intp]) -> None:
-        """Compute some rows afresh: what is left of a row of M when those dropped are taken off."""
+        """Recompute some rows: what is left of a row of M without those dropped."""
         m = self.design.n_samples
         gone = np.array(self._gone)
         for i in places:

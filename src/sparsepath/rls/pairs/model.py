@@ -1,13 +1,13 @@
 r"""Leave-pair-out: ranking and the area under the ROC curve by exact cross-validation.
 
 For a pair of samples i and j the model is fitted without both and has to rank them. With P, r and
-g of ``leave_one_out/model.py``, leaving out rows B = {i, j} gives the residuals
+g of ``passes/engine.py``, leaving out rows B = {i, j} gives the residuals
 
     (e_i g_i, e_j g_j) = (P_BB)^-1 (r_i, r_j),        f = y - e.
 
 For the area (``PairModel``) i is a positive sample, j a negative one, and the pair is wrong if
 f_i < f_j, half wrong if they are equal. For ranking (``RankModel``) all pairs count, by
-(e_i - e_j)^2 / 2 or by their order; equal counts are told apart by the mean of the former. Adding a
+(e_i - e_j)^2 / 2 or by their order; ties of counts are broken by the mean of the former. Adding a
 feature changes P to P - zz'/pivot and r to r - z tau, dropping one changes them to P + qq' and
 r - q tau, so that every candidate costs one evaluation of all pairs and no fit.
 
@@ -28,29 +28,29 @@ size of the scores. H is kept as an m x m matrix: for up to some thousands of sa
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, Self, cast
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dger
 
-from sparsepath.arrays import Floats
+from sparsepath._core import pairs as core
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.fitted import VANISHED
-from sparsepath.rls.update import EveryNeighbour
-from sparsepath.tuning import TUNING
+from sparsepath.rls.model import ExhaustiveEngine
+from sparsepath.rls.triangular import VANISHED
+from sparsepath.system.arrays import Floats
+from sparsepath.system.tuning import TUNING
 
 MOST_SAMPLES = 10000
-PARTS = 4  # parts of the candidates that every thread takes in turn
+SHARED_PAIRS = 1 << 20  # pairs of all candidates from which threads share them
 FEWEST_RANKED = 4  # with a pair left out there must be another
 FEWEST_CLASSED = 3  # or a sample
 LEFT_OF_SCORES = 1e-14  # what a removal may leave of scores, over the reach of the model before it
 
 
-class LeavePairOut(EveryNeighbour):
+class LeavePairOut(ExhaustiveEngine):
     """A model on a growing and shrinking set of features, judged by leaving out pairs of samples.
 
     All features are held in memory, centred, unless they are sparse and many; the target is m x 1,
@@ -70,7 +70,6 @@ class LeavePairOut(EveryNeighbour):
         counted = np.flatnonzero(w > 0)
         counted = counted[np.argsort(-Y[counted, 0], kind="stable")]
         self._g = np.sqrt(w[counted])
-        self._even = bool(np.all(self._g == 1.0))
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(1)
         self._y = Y[counted, 0] - self.y_mean[0]
         self._counted = counted
@@ -82,6 +81,7 @@ class LeavePairOut(EveryNeighbour):
         self._reach = reach_of(design.squares, self.alpha)
         self._spread = float(np.ptp(self._y))
         self._prepare()
+        self._pairs = core.Pairs(self._y, self._g, self._share, *self._span, ROOM)
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error
 
@@ -125,7 +125,7 @@ class LeavePairOut(EveryNeighbour):
     def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
         """The criterion with each of some features added; infinite where it cannot be said.
 
-        ``squared`` asks for the squared criterion, whatever the loss.
+        ``squared`` requests the squared criterion, whatever the loss.
         """
         width = len(features) if self._keeps else max(1, TUNING.strip_numbers // len(self._g))
         strips = np.split(features, range(width, len(features), width)) if len(features) else []
@@ -167,7 +167,7 @@ class LeavePairOut(EveryNeighbour):
         self._measure()
 
     def drop(self, b: int) -> None:
-        """Drop a feature: the others are added anew."""
+        """Remove a feature: the others are added again."""
         if b not in self.chosen:
             raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
         others = [i for i in self.chosen if i != b]
@@ -213,58 +213,34 @@ class LeavePairOut(EveryNeighbour):
     @property
     def squared_error(self) -> float:
         """The squared criterion, whatever the loss."""
-        return self._as_it_stands(True) / self._weight(True)
+        return self._as_it_stands(True)[0] / self._weight(True)
 
     def _measure(self) -> None:
         """The criterion of the model as it stands, and what every sample has in it."""
-        self._coef = None
-        self._own, squared = np.zeros(len(self._g)), not self.counts
-        self.error: float = self._as_it_stands(squared, self._own) / self._weight(squared)
+        self._coef, squared = None, not self.counts
+        total, self._own = self._as_it_stands(squared)
+        self.error: float = total / self._weight(squared)
 
-    def _as_it_stands(self, squared: bool, own: Floats | None = None) -> float:
-        """The sum over pairs; ``own`` gets those of every sample."""
-        nothing, reach = np.zeros((1, len(self._g))), self._reach[self.chosen].sum(keepdims=True)
-        return float(self._sums(nothing, np.zeros(1), np.zeros(1), reach, squared, own)[0])
+    def _as_it_stands(self, squared: bool) -> tuple[float, Floats]:
+        """The sum over pairs, and those over the pairs of every sample."""
+        blur = self._blur(self._reach[self.chosen].sum(keepdims=True))[0]
+        return self._pairs.sums_by_sample(self._H, self._F, float(blur), squared)
 
     def _judge(
         self, Z: Floats, inverse: Floats, tau: Floats, reach: Floats, squared: bool
     ) -> Floats:
         """The criterion after each of some changes r - z tau, P - zz' inverse."""
         squared = squared or not self.counts
-        rows = np.ascontiguousarray(Z.T)
-        return self._sums(rows, inverse, tau, reach, squared) / self._weight(squared)
+        change = (np.ascontiguousarray(Z.T), inverse, tau, self._blur(reach))
+        threads = self.design.threads.n_threads if Z.size * len(Z) >= SHARED_PAIRS else 1
+        sums = self._pairs.sums(self._H, self._F, *change, squared, threads)
+        return np.asarray(sums / self._weight(squared))
 
-    def _sums(
-        self,
-        Z: Floats,
-        inverse: Floats,
-        tau: Floats,
-        reach: Floats,
-        squared: bool,
-        own: Floats | None = None,
-    ) -> Floats:
-        """The sums over pairs after each change; scores are told apart as far as ``reach`` goes."""
-        from sparsepath.rls.pairs.compiled import count_pairs, sum_pairs
-
+    def _blur(self, reach: Floats) -> Floats:
+        """The largest differences of scores that count as ties, for models of a reach."""
         before = self._reach[self.chosen].sum()
         reached = NO_DECISION * np.minimum(reach, 1.0) + LEFT_OF_SCORES * min(before, 1.0)
-        blur, (stop, begin) = self._spread * reached, self._span
-        model: tuple[Any, ...] = (inverse, tau, self._F, self._y)
-        over: Callable[..., Any] = sum_pairs[squared, own is not None]
-        if self._even and not squared and own is None and stop == begin:
-            over = cast(Callable[..., Any], count_pairs)
-            model += (self._share, stop, blur, ROOM)
-        else:
-            none = np.zeros(0)
-            model += (self._g, self._share, stop, begin, blur, ROOM, none if own is None else own)
-        n, out, threads = len(Z), np.empty(len(Z)), self.design.threads
-        step = max(1, -(-n // (PARTS * threads.n_threads)))
-
-        def work(low: int) -> None:
-            over(self._H, Z, low, min(n, low + step), *model, out)
-
-        threads.map(work, range(0, n, step), n * len(self._g) ** 2)
-        return out
+        return np.asarray(self._spread * reached)
 
 
 class PairModel(LeavePairOut):
@@ -319,7 +295,7 @@ class RankModel(LeavePairOut):
     If the loss does not count, the criterion is the mean over pairs of (e_i - e_j)^2 / 2, which for
     independent errors is their variance: the scale of a squared error per sample (of the empty
     model it is the variance of y, with m - 1). If it does, it is the share of pairs with different
-    targets that are put in the wrong order, where one that the scores do not tell apart counts
+    targets that are put in the wrong order, where a tie of the scores counts
     half.
     """
 
@@ -355,10 +331,11 @@ class RankModel(LeavePairOut):
         return len(self._y), 0
 
     def _weight(self, squared: bool) -> float:
-        ordered = self._pairs(squared).sum()  # i, j and j, i are two, which halves the squares
+        # Pairs i, j and j, i are two, which halves the squares.
+        ordered = self._partners_of(squared).sum()
         return float(ordered if squared else ordered / 2)
 
-    def _pairs(self, squared: bool) -> Floats:
+    def _partners_of(self, squared: bool) -> Floats:
         """The number of pairs of every sample that count."""
         m = len(self._y)
         return np.full(m, m - 1.0) if squared else self._partners
@@ -369,5 +346,5 @@ class RankModel(LeavePairOut):
             return float("nan")
         m, squared = len(self._y), not self.counts
         mean = self.error * (2 if squared else 1)
-        off = (self._own - mean * self._pairs(squared)) / self._weight(squared)
+        off = (self._own - mean * self._partners_of(squared)) / self._weight(squared)
         return float(np.sqrt(off @ off * m / (m - 1)))

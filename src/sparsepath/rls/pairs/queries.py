@@ -12,14 +12,13 @@ so that pairs never have to be written out: it is least squares on rows that are
 their query and weigh u_i U_q, without intercept. A part of the rows (a training or a test part)
 has the pairs that lie in it, so each query is centred and weighed *within the part*: a query that
 is left out as a whole, the usual case, leaves those of the others as they were. All that
-``splits/model.py`` needs of a part are its sums of products; with these instead of sums over
+``folds/model.py`` needs of a part are its sums of products; with these instead of sums over
 samples it gives the exact pairwise criterion: half the mean of (d_i - d_j)^2 over pairs, so that it
 is on the scale of a squared error per sample (half the mean squared difference of two draws is
 their variance). Twice the pairs of a part, both orders, weigh U_q^2 - sum_i u_i^2, by which the sum
 above is divided.
 """
 
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -27,29 +26,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sparsepath.arrays import Floats
+from sparsepath._core import fold_losses as core
 from sparsepath.data.columns import CONSTANT
-from sparsepath.data.crew import added
-from sparsepath.data.splitting import Split
+from sparsepath.data.splits import Split
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.whole import Price
-from sparsepath.rls.splits.losses import FoldLossModel
-from sparsepath.rls.splits.sums import ROWS_AT_ONCE, SplitSums
+from sparsepath.rls.folds.losses import FoldLossModel
+from sparsepath.rls.folds.moments import ROWS_AT_ONCE, SplitSums
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import added
 
 Codes = NDArray[np.intp]
-
-COMPARED = 256  # rows up to which every pair of them is compared
-LAST_BITS = 1e-15  # of a score, which may hold something else
-PAIRS_PRICE = Price("pairs.compiled", "count_disorder")
 
 
 def vary_within(design: Design, queries: Codes, *, standardize: bool) -> None:
     """Columns that do not vary within any query say nothing about an order: they are constant.
 
-    If asked for, the others are scaled to unit variance within queries, since what is common to a
+    If requested, the others are scaled to unit variance within queries, since what is common to a
     query is in no pair. The variance is half the mean squared difference over all ordered pairs of
     a query's samples, a sample with itself included; for a single query that is the plain one.
     """
@@ -129,28 +124,13 @@ class QuerySums(SplitSums):
 
 
 class Order(NamedTuple):
-    r"""The order that the rows of each query belong in.
+    """The order that the rows of each query belong in; ``_core/order.hpp`` counts mistakes."""
 
-    The weight of the pairs in the wrong order is had by sorting. With y_i > y_j for a pair,
-
-        sum u_i u_j ([s_i < s_j] + [s_i = s_j] / 2)
-            =  sum u_i u_j [s_i < s_j] / 2  +  sum u_i u_j [s_i <= s_j] / 2,
-
-    and each of the two sums is taken in the order of the scores: what has come so far is kept by
-    target in a tree of sums, so that a row asks for the weight of those above it in log time.
-    """
-
-    rows: Codes  # those of some weight, those of a query together
+    rows: Codes  # those of some weight, those of a query together, larger targets first
     ends: Codes  # where each query ends
     depth: Codes  # the place of a row's target among those of its query, zero for the largest
     weights: Floats  # of these rows
     total: float  # the weight of all pairs with different targets
-    plain: bool  # whether there are two targets in one query, and all rows weigh the same
-
-    @property
-    def is_short(self) -> bool:
-        """Whether pairs are compared sooner than rows are sorted, and all weights are one."""
-        return len(self.rows) <= COMPARED and bool(self.weights[0] == 1.0)
 
     @classmethod
     def of(cls, y: Floats, weights: Floats, queries: Codes) -> "Order":
@@ -167,151 +147,69 @@ class Order(NamedTuple):
         within = np.split(sums, np.unique(level[begins])[1:])
         total = float(sum(some[1:] @ np.cumsum(some)[:-1] for some in within))
         ends = np.append(begins[1:], len(rows))[: len(begins)]
-        plain = len(ends) == 1 and depth[-1] == 1 and bool(np.all(w == w[0]))
-        return cls(rows, ends, depth.astype(np.intp), w, total, plain)
+        return cls(rows, ends, depth.astype(np.intp), w, total)
+
+    @property
+    def compiled(self) -> core.Order:
+        """The same for the compiled loops."""
+        two = len(self.ends) == 1 and self.depth[-1] == 1 and bool((self.weights == 1.0).all())
+        larger = int(np.count_nonzero(self.depth == 0)) if two else -1
+        return core.Order(self.ends, self.depth, self.weights, larger)
 
     def wrong(self, scores: Floats, blur: Floats) -> Floats:
-        """The weight of pairs in the wrong order, half of those that are not told apart.
+        """The weight of pairs in the wrong order, half of those with tied scores.
 
         ``scores`` is rows x models, and scores of a model that differ by no more than its ``blur``
-        are not told apart.
+        count as ties.
         """
         blur = np.broadcast_to(np.asarray(blur, dtype=np.float64), scores.shape[1])
-        out, left = np.empty(len(blur)), np.ones(len(blur), dtype=bool)
-        if self.plain:
-            out, left = self._by_places(scores, blur)
-        if left.any():
-            from sparsepath.rls.pairs.compiled import sum_disorder
-
-            some, wrong = scores.T[left].take(self.rows, axis=1), np.empty(np.count_nonzero(left))
-            sum_disorder(some, self.ends, self.depth, self.weights, blur[left], wrong)
-            out[left] = wrong
-        return out
-
-    def _by_places(self, scores: Floats, blur: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """The same where the order is plain, and for which models it is not said: there are ties.
-
-        Of scores that are all told apart, the places in their order say which pairs are wrong: N
-        rows of the larger target come after those of the smaller in sum of places less N(N-1)/2
-        pairs. The target is kept in the last bit of a score: what that may change is no gap.
-        """
-        few = scores.T.take(self.rows, axis=1)
-        bits = few.view(np.int64)
-        bits &= -2
-        bits |= self.depth
-        few.sort(axis=1)
-        ends = np.maximum(np.abs(few[:, 0]), np.abs(few[:, -1]))
-        gaps = np.diff(few, axis=1).min(axis=1, initial=np.inf)
-        m, smaller = few.shape[1], int(self.depth.sum())
-        bits &= 1
-        places = bits.astype(np.float64) @ np.arange(float(m))
-        wrong = places - 0.5 * smaller * (smaller - 1)
-        near = blur + LAST_BITS * ends + np.finfo(float).tiny
-        return wrong * self.weights[0] ** 2, gaps <= near
+        of_rows = np.ascontiguousarray(scores.T[:, self.rows], dtype=np.float64)
+        return self.compiled.wrong(of_rows, np.ascontiguousarray(blur))
 
 
 class DisagreementModel(FoldLossModel):
     """Scores judged by the share of pairs in the wrong order, in the test parts of splits.
 
     Pairs of the same query with different targets count, each with the product of its weights; one
-    that the scores do not tell apart counts half. ``FoldLossModel`` has what every candidate
+    with tied scores counts half. ``FoldLossModel`` has what every candidate
     predicts for the test rows. The sums are for ranking those over pairs; there are such pairs in
     every test part.
     """
 
+    counts = True
+    _by_callback = False
+
     def __init__(
         self, design: Design, Y: Floats, alpha: float, pooled: bool, sums: SplitSums, queries: Codes
     ) -> None:
-        self._blur = NO_DECISION * float(np.ptp(Y))
+        self._apart = NO_DECISION * float(np.ptp(Y))
         self._orders = [
             Order.of(Y[test, 0], design.weights[test], queries[test]) for _, test in sums.pairs
         ]
-        self._short = all(order.plain and order.is_short for order in self._orders)
         super().__init__(design, Y, alpha, sums.pairs, pooled, SQUARED, sums)
 
-    counts = True
+    def _test_rows(self, Y: Floats, design: Design, sums: SplitSums) -> list[Codes]:
+        parts = zip(sums.pairs, self._orders, strict=True)
+        return [test[order.rows] for (_, test), order in parts]
 
-    @property
-    def compares(self) -> bool:
-        """Whether pairs are compared: few rows of two classes in every split, weights of one."""
-        return self._short and self._d is not None
+    def _weights(self, Y: Floats, design: Design, pooled: bool) -> Floats:
+        """The weight of every split in the criterion, over the weight of its pairs."""
+        totals = np.array([order.total for order in self._orders])
+        return np.full(len(totals), 1.0 / totals.sum()) if pooled else 1.0 / totals
 
-    @property
-    def reach(self) -> Floats:
-        """Of every column; see ``criteria/losses.py``."""
-        return self._reach
+    def _judged_rows(self, Y: Floats) -> core.TestRows:
+        orders = [order.compiled for order in self._orders]
+        return core.TestRows.ordered(self._starts, self._v, orders)
 
-    @property
-    def weights_of_splits(self) -> list[Floats]:
-        """What every split weighs in the criterion."""
-        return self._v
+    def _shares(self) -> Floats:
+        return self._v * np.array([order.total for order in self._orders])
 
-    def ordered(self) -> tuple[Any, ...]:
-        """What a compiled loop asks for of the empty model.
-
-        What is left of the columns on the test rows, rows by columns, those of the larger target
-        first in every split; the same of the target, which is zero; where every split begins, how
-        many rows have the larger target, what a pair weighs; the reach of all columns, and the
-        difference of scores of full reach that decides nothing.
-        """
-        assert self._d is not None
-        orders = self._orders
-        d = np.vstack([left[order.rows] for left, order in zip(self._d, orders, strict=True)])
-        starts = np.cumsum([0, *(len(order.rows) for order in orders)])
-        larger = np.array([len(order.rows) - int(order.depth.sum()) for order in orders])
-        each = [v[0] / order.total for v, order in zip(self._v, orders, strict=True)]
-        shares = np.array(each) / (1.0 if self.pooled else len(each))
-        return d, np.zeros(len(d)), starts, larger, shares, self._reach, self._blur
-
-    def judged_order(self, f: int, left: Floats, reach: Floats) -> Floats:
-        """The share of wrong pairs of split f, of models that leave this of zero, rows x models."""
-        return self._judge(f, left[:, None], reach)
-
-    def _errors_by_sums(self) -> Floats:
-        """The criterion with each feature added, in a compiled loop where that is quicker."""
-        if self._d is None or not self._short:
-            return super()._errors_by_sums()
-        if not PAIRS_PRICE.is_paid():
-            start = time.perf_counter()
-            found = super()._errors_by_sums()
-            PAIRS_PRICE.spent += time.perf_counter() - start
-            return found
-        pivots, fine = self._pivots()
-        reach = self._reach_with(np.arange(self.design.n_features))
-        errors = self._compared(self._d, self.c[:, :, 0] / pivots, reach)
-        return np.where(fine, self._joined(errors), np.inf)
-
-    def _judged_folds(self) -> Floats:
-        if self.rough or not (self._short and PAIRS_PRICE.is_paid()):
-            return super()._judged_folds()
-        nothing = [np.zeros((len(e), 1), order="F") for e in self._e]
-        reach = self._reach[self.chosen].sum(keepdims=True)
-        return self._compared(nothing, np.zeros((len(nothing), 1)), reach)[:, 0]
-
-    def _compared(self, left: list[Floats], omega: Floats, reach: Floats) -> Floats:
-        """The share of wrong pairs of every split, with omega times each column taken off e."""
-        from sparsepath.rls.pairs.compiled import count_disorder
-
-        errors, blur = np.empty(omega.shape), self._blurs(reach)
-        for f, (order, D, e) in enumerate(zip(self._orders, left, self._e, strict=True)):
-            larger = len(order.rows) - int(order.depth.sum())
-            count_disorder(D, e[:, 0], omega[f], order.rows, larger, blur, errors[f])
-            errors[f] *= self._v[f][0] / order.total
-        return errors
-
-    def _reset(self) -> None:
-        super()._reset()
-        total = sum(order.total for order in self._orders)
-        self._v = [
-            np.array([order.total / total if self.pooled else 1.0]) for order in self._orders
-        ]
-
-    def _empty_residuals(self) -> list[Floats]:
+    def _empty_residuals(self, Y: Floats, nu: Floats) -> Floats:
         """Zeros: neither the target nor the constant term has a part in the order of scores.
 
         What is taken off them is the scores to the last digit, however small these are.
         """
-        return [np.zeros((len(test), 1)) for _, test in self.sums.pairs]
+        return np.zeros((1, len(self._rows)))
 
     def _from_rows(self, f: int, residuals: Floats, reach: Floats, squared: bool) -> Floats:
         """As above: what was computed from the rows has the target in it."""
@@ -321,10 +219,8 @@ class DisagreementModel(FoldLossModel):
 
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
         """The share of wrong pairs in the test rows of split f; residuals are minus the scores."""
-        order = self._orders[f]
-        wrong = order.wrong(-residuals[:, 0], self._blurs(reach))
-        return wrong * (self._v[f][0] / order.total)
+        return self._orders[f].wrong(-residuals[:, 0], self._blur(reach)) * self._v[f]
 
-    def _blurs(self, reach: Floats) -> Floats:
-        """The differences of scores up to which they are not told apart."""
-        return np.asarray(self._blur * np.minimum(reach, 1.0))
+    def _blur(self, reach: Floats) -> Floats:
+        """The largest differences of scores that count as ties."""
+        return np.asarray(self._apart * np.minimum(reach, 1.0))

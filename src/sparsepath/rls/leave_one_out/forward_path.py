@@ -1,0 +1,92 @@
+"""A forward path as arrays, and the targets as a search reads them."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.rls.design import Design
+from sparsepath.system.arrays import Floats
+
+ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
+ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Targets as the columns stand, T x m; 1 - leverage of the empty model; least pivots."""
+
+    y: Floats
+    y_mean: Floats
+    p: Floats
+    floor: Floats
+
+    @classmethod
+    def of(cls, design: Design, Y: Floats) -> Self:
+        """For these targets, m x T."""
+        w, total, y = design.weights, design.total, Y.T.copy()
+        y_mean, p = np.zeros(len(y)), np.ones(len(w))
+        if design.fit_intercept:
+            y_mean = (y @ w) / total
+            y -= y_mean[:, None]
+            y -= ((y @ w) / total)[:, None]
+            p -= w / total
+        if not design.uniform:
+            y *= np.sqrt(w)
+        return cls(y, y_mean, p, design.floor())
+
+
+@dataclass(frozen=True)
+class ForwardPath:
+    """A forward path as arrays.
+
+    Attributes
+    ----------
+    subset : array of int, shape (k,)
+        Features in order of entry.
+    errors, errors_se : arrays of shape (k + 1,)
+        The criterion of every size, from the empty model on, and its standard error.
+    coef : array of shape (k + 1, k, T)
+        Coefficients of every size in the order of ``subset``, in the units of the data.
+    intercept : array of shape (k + 1, T)
+    vanished : bool
+        Whether nothing is left of the residuals but rounding.
+    """
+
+    subset: NDArray[np.intp]
+    errors: Floats
+    errors_se: Floats
+    coef: Floats
+    intercept: Floats
+    vanished: bool
+
+
+def in_units(
+    design: Design,
+    of: Centred,
+    k: int,
+    vanished: bool,
+    subset: NDArray[np.intp],
+    errors: Floats,
+    around: Floats,
+    coef: Floats,
+) -> ForwardPath:
+    """The path of size k in the units of the data."""
+    total, counted = design.total, design.n_counted
+    subset = subset[:k]
+    coef = coef[: k + 1, :k] * design.scales[subset, None]
+    return ForwardPath(
+        subset,
+        errors[: k + 1] / total,
+        np.sqrt(around[: k + 1] * (counted / (counted - 1))) / total,
+        coef,
+        intercepts(of.y_mean, design.means[subset], coef),
+        bool(vanished),
+    )
+
+
+def intercepts(y_mean: Floats, means: Floats, coef: Floats) -> Floats:
+    """The constant terms of every size, from sums in order of entry: later zeros change nothing."""
+    sums = (means[:, None] * coef).cumsum(1)[:, -1] if len(means) else np.zeros((1, len(y_mean)))
+    return np.asarray(y_mean - sums)

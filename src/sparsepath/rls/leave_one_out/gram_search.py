@@ -1,0 +1,145 @@
+"""A forward search by the products of all columns and bounds (``_core/gram_search.cpp``).
+
+For tall data, whose products are small, and for many parts of the same rows, which share
+them. No columns are copied but those chosen, and some of those that were judged.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath._core import gram_search as core
+from sparsepath.rls.criteria.losses import ROOM
+from sparsepath.rls.design import Design
+from sparsepath.rls.leave_one_out.forward_path import (
+    ONCE_MORE,
+    ROUNDING,
+    Centred,
+    ForwardPath,
+    in_units,
+)
+from sparsepath.rls.triangular import VANISHED
+from sparsepath.rls.update import TIE, TIE_FLOOR
+from sparsepath.system.arrays import Floats
+
+KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
+SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
+TRUSTED = 0.1  # and up to which it may bound the criterion
+PRODUCTS_TOGETHER = 256  # columns that a thread takes products with
+KEPT = 128  # rows that a search by products keeps of candidates that were judged, at least
+KEPT_NUMBERS = 1 << 24  # and numbers in them that it may keep in any case
+
+
+def products_pay(m: int, n: int, steps: int, targets: int = 1, parts: int = 1) -> bool:
+    """Whether plain forward searches take less time with the products of all columns.
+
+    ``parts`` of the same rows share the products.
+
+    >>> [products_pay(m, 300, 20) for m in (200, 20000)]
+    [False, True]
+    """
+    shared = m * targets * parts // 16
+    return n <= min(m, shared, 8 * (1 + targets) * steps) and m >= 8 * steps
+
+
+def by_gram(design: Design, Y: Floats, steps: int) -> tuple[Floats, core.Products]:
+    """The data for a search by products: the raw columns, and products of all or some of them.
+
+    Some are those most correlated with the targets. Any other column that is chosen costs a pass.
+    """
+    (m, n), X = design.shape, design.by_feature()
+    none, zeros, again = np.zeros((0, 0)), np.zeros(n), np.zeros(0, dtype=np.int64)
+    if products_pay(m, n, steps, Y.shape[1]):
+        products, rows = design.products, np.arange(n)
+    else:
+        w = design.weights[:, None]
+        centred = w * (Y - (w * Y).sum(0) / design.total) if design.fit_intercept else w * Y
+        squares = np.where(design.constant, np.inf, design.squares)
+        gain = np.square(design.dot(centred)).sum(1) / squares
+        some = np.sort(np.argsort(-gain, kind="stable")[:steps])
+        V = w * (design.columns(some) / design.scales[some])
+        parts = np.split(np.arange(n), range(PRODUCTS_TOGETHER, n, PRODUCTS_TOGETHER))
+        strips = design.threads.map(lambda part: V.T @ X[part].T, parts, m * n)
+        products = np.ascontiguousarray(np.hstack(strips) - np.outer(V.sum(0), design.means))
+        rows = np.full(n, -1)
+        rows[some] = np.arange(len(some))
+    return X, core.Products(products, none, zeros, zeros, rows, again, none)
+
+
+class ProductSearch:
+    """The search and what it has found.
+
+    Parameters
+    ----------
+    design, Y, alpha
+        The problem.
+    size : int
+        How many features to choose at most.
+    allowed : array of bool
+        The columns that may be chosen.
+    data : pair
+        The raw columns, features by samples, and what their products are made of.
+    space : Space, optional
+        Memory that no other search uses at the same time; default new memory.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: Floats,
+        alpha: float,
+        size: int,
+        allowed: NDArray[np.bool_],
+        data: tuple[Floats, core.Products],
+        space: core.Space | None = None,
+    ) -> None:
+        of, (X, products), self.form = Centred.of(design, Y), data, ""
+        self._design, self._of, self._most = design, of, size
+        known = design.means, design.left, design.scales, design.squares, design.sizes, of.floor
+        trust = ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE
+        kept = rows_kept(*design.shape)
+        guards = core.Guards(ROOM, TIE, TIE_FLOOR, VANISHED, *trust, kept)
+        allowed = allowed & ~design.constant
+        problem = core.Problem(of.y, of.p, design.weights, float(alpha), size, allowed)
+        space = core.Space() if space is None else space
+        self._core = core.GramSearch(core.Columns(X, *known), products, problem, guards, space)
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the residuals but rounding."""
+        return self._core.vanished
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
+        return self._core.size
+
+    def advance(self, until: int) -> bool:
+        """Choose features until there are so many; whether there may be more."""
+        return self._core.advance(until)
+
+    def full_path(self) -> ForwardPath:
+        """The whole path."""
+        self.advance(self._most)
+        return self.path()
+
+    def path(self) -> ForwardPath:
+        """The path as far as it goes."""
+        found = self._core
+        # A view would keep the search, and all that it holds, in memory.
+        numbers = found.subset.copy(), found.errors, found.around, found.coef
+        return in_units(self._design, self._of, self.size, self.vanished, *numbers)
+
+    def in_parts(self, least: int) -> Iterator[ForwardPath]:
+        """The path as far as it is known, every few steps; at first to size ``least`` at least."""
+        size, steps, more = self._most, self._design.steps_together, True
+        while more:
+            until = min(size, max(self.size + steps, least))
+            more = self.advance(until) and self.size < size
+            yield self.path()
+
+
+def rows_kept(m: int, n: int) -> int:
+    """How many rows of candidates a search by products keeps."""
+    return min(n, max(KEPT, KEPT_NUMBERS // max(m, 1)))

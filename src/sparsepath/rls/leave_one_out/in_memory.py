@@ -1,0 +1,366 @@
+"""Leave-one-out search for dense data that fit in memory: the compiled class behind one interface.
+
+The derivation stands at the head of ``_core/leave_one_out.hpp``, where the loops are. A loss that
+the core knows (``Criterion.kernel``) is judged there. Any other, such as a loss of the user's own,
+is evaluated in NumPy on the residuals of some candidates at a time, which is slower.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath._core import leave_one_out as core
+from sparsepath.errors import InputError
+from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
+from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.design import Design
+from sparsepath.rls.leave_one_out.columns import columns_of
+from sparsepath.rls.leave_one_out.forward_path import Centred, ForwardPath, intercepts
+from sparsepath.rls.model import SearchEngine
+from sparsepath.rls.update import Second, Update, limit, mask_of, pick
+from sparsepath.system.arrays import Floats
+from sparsepath.system.tuning import TUNING
+
+ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
+
+
+class InMemory(SearchEngine):
+    """A ridge model on chosen features, judged by exact leave-one-out.
+
+    Parameters
+    ----------
+    design : Design
+        The data; all columns are copied.
+    Y : array of shape (m, T)
+        Targets.
+    alpha : float
+        The penalty.
+    loss : Loss
+        How leave-one-out residuals are judged.
+    size : int
+        How many features will be chosen, as far as is known.
+    n_threads : int, optional
+        Threads that share a step; default those of the design, for data that are worth it.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: Floats,
+        alpha: float,
+        loss: Loss,
+        size: int = 8,
+        n_threads: int | None = None,
+    ) -> None:
+        self.design, self.alpha, self.loss, self.form = design, float(alpha), loss, ""
+        self.counts = loss.counts
+        m, n, w = design.n_samples, design.n_features, design.weights
+        of = Centred.of(design, Y)
+        self.y_mean = of.y_mean
+        if n_threads is None:
+            n_threads = design.threads.n_threads if m * n >= TUNING.shared_from else 1
+        self._threads = n_threads
+        room = max(4, min(size, n, ROOM_AT_FIRST))
+        self._core = core.LeaveOneOut(n, room, of.y, of.p, self.alpha, design.total)
+        self._load()
+        self._core.set_columns(design.squares, of.floor, ~design.constant)
+        self._Y, self._g = Y, np.sqrt(w)
+        self._v = loss.sample_weights(Y, w)
+        self._reach = reach_of(design.squares, self.alpha)
+        self._by_callback = loss.kernel is None
+        kernel = SQUARED.kernel if loss.kernel is None else loss.kernel
+        Y = np.ascontiguousarray(Y)
+        self._core.set_loss(kernel, self._v, self._g, Y, self._reach)
+        self._measured: tuple[float, Floats] | None = None
+        self.empty_error, self.empty_squared = self.error, self._core.empty_squared
+
+    def _load(self) -> None:
+        """Copy all columns, centred, scaled and weighted; those of other types some at a time."""
+        design = self.design
+        m, n, roots = design.n_samples, design.n_features, np.sqrt(design.weights)
+        X, step = design.whole_matrix(), n
+        if X is None:
+            step = max(1, TUNING.thread_numbers // m)
+        for low in range(0, n, step):
+            part = slice(low, low + step)
+            some = np.arange(n)[part]
+            columns = X
+            if columns is None:
+                columns = np.concatenate([block.columns(some) for block in design.blocks])
+            known = design.means[part], design.left[part], design.scales[part]
+            self._core.load(columns, low, *known, roots, self._threads)
+
+    # The model ----------------------------------------------------------------------------------
+
+    @property
+    def chosen(self) -> list[int]:
+        """The chosen features, in order of entry."""
+        return self._core.chosen
+
+    @property
+    def error(self) -> float:
+        """The criterion of the model as it stands."""
+        return self._by_samples()[0] if self._by_callback else self._core.error
+
+    @property
+    def squared_error(self) -> float:
+        """The squared criterion, whatever the loss."""
+        return self._core.squared_error
+
+    def standard_error(self) -> float:
+        """Standard error of ``error`` as a mean over samples."""
+        if not self._by_callback:
+            return math.sqrt(self._core.spread() * self._correction)
+        error, losses = self._by_samples()
+        off = losses - error * self._v
+        return math.sqrt((off @ off) * self._correction)
+
+    @property
+    def _correction(self) -> float:
+        m = self.design.n_counted
+        return m / (m - 1)
+
+    def _by_samples(self) -> tuple[float, Floats]:
+        """The criterion, and what each sample has of it."""
+        if not self._by_callback:
+            return self._core.error, self._core.losses()
+        if self._measured is None:
+            r, p = self._core.residuals(), self._core.p()
+            losses = self._weighted(r[:, None], p[None], self._reach[self.chosen].sum())[:, 0]
+            tight = p.min() <= ROOM
+            self._measured = (np.inf if tight else float(losses.sum())), losses
+        return self._measured
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        return self.design.scales[self.chosen, None] * self._core.coef()
+
+    def intercept(self) -> Floats:
+        """The constant term, one per target."""
+        return intercepts(self.y_mean, self.design.means[self.chosen], self.coef()[None])[0]
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the residuals but rounding."""
+        return self._core.vanished
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other._core = self._core.copy()
+        return other
+
+    # Changes ------------------------------------------------------------------------------------
+
+    def add(self, feature: int) -> None:
+        """Add a feature."""
+        if feature in self.chosen:
+            raise InputError(f"feature {feature} is chosen already.")
+        self._follow()
+        column = None
+        if self._core.needs_column(feature):
+            column = columns_of(self.design, [feature])[0]
+        if not self._core.add(feature, column):
+            raise InputError(f"feature {feature} is collinear with the chosen ones.")
+        self._measured = None
+
+    def drop(self, feature: int) -> None:
+        """Remove a chosen feature."""
+        if feature not in self.chosen:
+            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+        self._follow()
+        self._core.drop(feature)
+        self._measured = None
+
+    def _follow(self) -> None:
+        """Make all rows follow the last change; recompute those with little left."""
+        self._core.follow(self._threads)
+        if self._core.is_doubtful:
+            self._renew()
+
+    def _renew(self) -> None:
+        which = np.array(self._core.doubtful, dtype=np.intp)
+        step = max(1, TUNING.losses_at_once // self.design.n_samples)
+        for i in range(0, len(which), step):
+            some = which[i : i + step]
+            for feature, column in zip(some.tolist(), columns_of(self.design, some), strict=True):
+                self._core.renew(feature, np.ascontiguousarray(column))
+
+    # A whole forward search ---------------------------------------------------------------------
+
+    def path(self, size: int, allowed: NDArray[np.bool_]) -> ForwardPath:
+        """The forward path up to a size, from the empty model on; called again, it goes on."""
+        if not self.chosen:
+            self._core.start_path()
+        while not self._core.advance(size, allowed, self._threads):
+            update = self._best_addition(allowed)
+            if update is None:
+                break
+            self.add(update.feature)
+        errors, spreads, flat = self._core.path()
+        subset = np.array(self.chosen, dtype=np.intp)
+        coef = flat.reshape(len(errors), len(subset), self._Y.shape[1])
+        coef *= self.design.scales[subset, None]
+        return ForwardPath(
+            subset,
+            errors,
+            np.sqrt(spreads * self._correction),
+            coef,
+            intercepts(self.y_mean, self.design.means[subset], coef),
+            self.vanished,
+        )
+
+    # Which change is best -----------------------------------------------------------------------
+
+    def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
+        """The best single addition."""
+        return self._best_addition(mask_of(features, self.design.n_features))
+
+    def best_removal(
+        self, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best single removal; all are judged, whatever ``below`` is."""
+        chosen, errors = np.array(self.chosen, dtype=np.intp), self.errors_without()
+        if features is not None:
+            some = np.isin(chosen, list(features))
+            chosen, errors = chosen[some], errors[some]
+        second = self._squared_without if self.counts else None
+        return pick("drop", chosen, errors, self.empty_error, second=second)
+
+    def _best_addition(self, allowed: NDArray[np.bool_] | None) -> Update | None:
+        self._follow()
+        if self.costs is None and not self.counts and not self._by_callback:
+            feature, error = self._core.best_addition(allowed, self._threads)
+            return None if feature < 0 else Update("add", feature, error)
+        errors = self._additions(allowed)
+        which = np.isfinite(errors).nonzero()[0]
+        if allowed is not None:
+            which = which[allowed[which]]
+        errors = errors[which]
+        second = self._squared_with if self.counts else None
+        values = errors if self.costs is None else self.costs.worth(which, errors, self.error)
+        return pick("add", which, errors, self.empty_error, values, second)
+
+    def _additions(self, allowed: NDArray[np.bool_] | None) -> Floats:
+        """The criterion with each feature added, infinite where that is impossible."""
+        if not self._by_callback:
+            if self.loss.bounded:  # costs need the exact values of all
+                which = self._open(allowed)
+                errors = np.full(self.design.n_features, np.inf)
+                errors[which] = self._core.squared_additions(which)
+                return errors
+            return self._core.additions(allowed, self._threads)
+        which = self._open(allowed)
+        pivots, products = self._core.pivots(), self._core.products()
+        errors = np.full(self.design.n_features, np.inf)
+        r, p = self._core.residuals(), self._core.p()
+        reach = self._reach[self.chosen].sum() + self._reach
+        step = max(1, TUNING.losses_at_once // self.design.n_samples)
+        for i in range(0, len(which), step):
+            some = which[i : i + step]
+            z, inverse = self._core.rows(some), 1.0 / pivots[some]
+            left = p - z * z * inverse[:, None]
+            residuals = r[:, None] - z * (products[some] * inverse[:, None]).T[:, :, None]
+            losses = self._weighted(residuals, np.maximum(left, ROOM), reach[some]).sum(0)
+            errors[some] = np.where(left.min(1) <= ROOM, np.inf, losses)
+        return errors
+
+    def _open(self, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+        """The features that can be added."""
+        free = self._core.pivots() > self.design.floor()
+        free &= ~self.design.constant
+        free[self.chosen] = False
+        if allowed is not None:
+            free &= allowed
+        return free.nonzero()[0]
+
+    def _squared_with(self, features: NDArray[np.intp]) -> Second:
+        errors = self._core.squared_additions(features)
+        if self.costs is None:
+            return Second(errors, errors, self.empty_squared)
+        values = self.costs.worth(features, errors, self.squared_error)
+        return Second(errors, values, self.empty_squared)
+
+    def errors_without(self) -> Floats:
+        """The criterion after dropping each chosen feature, in the order of ``chosen``."""
+        if not self._by_callback:
+            return self._core.removals(False)
+        out = np.empty(len(self.chosen))
+        reach = self._reach[self.chosen]
+        for place in range(len(out)):
+            r, p = self._core.removal(place)
+            losses = self._weighted(r[:, None], p[None], reach.sum() - reach[place])
+            out[place] = losses.sum() if p.min() > ROOM else np.inf
+        return out
+
+    def _squared_without(self, features: NDArray[np.intp]) -> Second:
+        chosen = self.chosen
+        squared = self._core.removals(True)[[chosen.index(i) for i in features]]
+        return Second(squared, squared, self.empty_squared)
+
+    def best_exchange(
+        self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best addition after dropping a feature, if the criterion is below ``below`` then.
+
+        Costs do not count here: an exchange is made where it lowers the criterion.
+        """
+        self._follow()
+        allowed = mask_of(features, self.design.n_features)
+        if self._by_callback or self._core.is_steep():
+            trial = self.duplicate()
+            trial.costs = None
+            trial.drop(feature)
+            update = trial._best_addition(allowed)
+            return update if update is not None and update.error < below else None
+        place = self.chosen.index(feature)
+        errors = self._core.exchanges(place, allowed, below, self._threads)
+        which = (errors < below).nonzero()[0]
+        if not len(which):
+            return None
+        if not self.counts:
+            return pick("add", which, errors[which], self.empty_error)
+        least = limit(errors[which].min(), self.empty_error)
+        tied = which[errors[which] <= least]
+        trial = self.duplicate()
+        trial.costs = None
+        trial.drop(feature)
+        mask = np.zeros(self.design.n_features, dtype=bool)
+        mask[tied] = True
+        return trial._best_addition(mask)
+
+    def _weighted(self, residuals: Floats, p: Floats, reach: Floats) -> Floats:
+        """The losses times v, samples x models, of residuals T x models x samples."""
+        given = [np.ascontiguousarray(r.T) for r in residuals]
+        blur = self.loss.blur(reach)
+        return self.loss.weighted(given, np.ascontiguousarray(p.T), self._g, self._v, self._Y, blur)
+
+
+class InMemoryPath:
+    """A plain forward search of a model in memory, by a loss that the core knows.
+
+    Parameters
+    ----------
+    model : InMemory
+        The empty model.
+    size : int
+        How many features to choose at most.
+    allowed : array of bool
+        The columns that may be chosen.
+    """
+
+    def __init__(self, model: InMemory, size: int, allowed: NDArray[np.bool_]) -> None:
+        self._model, self._size, self._allowed, self.form = model, size, allowed, ""
+
+    def in_parts(self, least: int) -> Iterator[ForwardPath]:
+        """The path as far as it is known, every few steps; at first to size ``least`` at least."""
+        until, steps, complete = 0, self._model.design.steps_together, False
+        while not complete:
+            until = min(self._size, max(until + steps, least))
+            found = self._model.path(until, self._allowed)
+            complete = until == self._size or len(found.subset) < until
+            yield found

@@ -1,0 +1,203 @@
+"""The interface of every engine: the best change of the chosen set, and the change itself.
+
+An engine is a model of chosen features that knows what its neighbours are worth. A search
+(``search.py``) sees nothing else of it:
+
+    best_addition(features)             the best feature to add, of those given
+    best_removal(features, below)       the best feature to drop
+    best_exchange(feature, features, below)   the best addition once a feature is dropped
+    add(feature), drop(feature)         the change itself
+
+``features=None`` stands for all. An answer is an ``Update``, or None if there is none; ties go to
+the lowest index, ties of counts to the least squared criterion first.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.rls.update import Costs, Second, Update, enterable, pick
+from sparsepath.system.arrays import Floats
+
+
+class ReadableModel(Protocol):
+    """What can be read of a model."""
+
+    costs: Costs | None
+
+    @property
+    def chosen(self) -> list[int]: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def empty_error(self) -> float: ...
+    @property
+    def vanished(self) -> bool: ...
+    def standard_error(self) -> float: ...
+    def coef(self) -> Floats: ...
+    def intercept(self) -> Floats: ...
+    def duplicate(self) -> Self: ...
+
+
+class Model(ReadableModel, Protocol):
+    """What a search needs to know of the model it changes."""
+
+    def best_addition(self, features: Iterable[int] | None = None) -> Update | None: ...
+    def best_removal(
+        self, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best removal; None is allowed if all leave the criterion higher than ``below``."""
+
+    def best_exchange(
+        self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best addition after dropping a feature, if the criterion is below ``below`` then.
+
+        Costs do not count: an exchange is made where it lowers the criterion.
+        """
+
+    def add(self, feature: int) -> None: ...
+    def drop(self, feature: int) -> None: ...
+
+
+class SearchEngine(ABC):
+    """A model whose set is changed by one feature at a time; exchanges are tried on a copy."""
+
+    costs: Costs | None = None
+
+    @abstractmethod
+    def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
+        """The best single addition."""
+
+    @abstractmethod
+    def best_removal(
+        self, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best single removal."""
+
+    def best_exchange(
+        self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best addition after dropping a feature, if the criterion is below ``below`` then."""
+        trial = self.duplicate()
+        trial.costs = None
+        trial.drop(feature)
+        update = trial.best_addition(features)
+        return update if update is not None and update.error < below else None
+
+    @abstractmethod
+    def add(self, feature: int) -> None:
+        """Add a feature."""
+
+    @abstractmethod
+    def drop(self, feature: int) -> None:
+        """Take a chosen feature out again."""
+
+    @abstractmethod
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+
+
+class ExhaustiveEngine(SearchEngine):
+    """A model that judges every neighbouring set: the best change is picked from all of them.
+
+    It has ``error`` and ``squared_error``, the criterion and the squared one as it stands.
+    """
+
+    design: Any
+    chosen: list[int]
+    empty_error: float
+    empty_squared: float
+
+    @property
+    @abstractmethod
+    def counts(self) -> bool:
+        """Whether mistakes are counted, so that the squared criterion settles ties."""
+
+    @abstractmethod
+    def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
+        """The criterion, or the squared one, with each of some features added."""
+
+    @abstractmethod
+    def errors_without(self, squared: bool = False) -> Floats:
+        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+
+    def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
+        """The best single addition."""
+        which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
+        errors = self.additions(which)
+        second = self._squared_with if self.counts else None
+        worth = self._worth(which, errors, "error")
+        return pick("add", which, errors, self.empty_error, worth, second)
+
+    def best_removal(
+        self, features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best single removal; all are judged, whatever ``below`` is."""
+        which = np.array(self.chosen, dtype=np.intp)
+        keep = slice(None) if features is None else np.isin(which, list(features))
+        errors = self.errors_without()[keep]
+        second = self._squared_without if self.counts else None
+        return pick("drop", which[keep], errors, self.empty_error, second=second)
+
+    def _squared_with(self, features: NDArray[np.intp]) -> Second:
+        errors = self.additions(features, squared=True)
+        worth = self._worth(features, errors, "squared_error")
+        return Second(errors, worth, self.empty_squared)
+
+    def _worth(self, features: NDArray[np.intp], errors: Floats, now: str) -> Floats:
+        """What additions are compared by: errors, or what they gain per cost."""
+        if self.costs is None:
+            return errors
+        return self.costs.worth(features, errors, getattr(self, now))
+
+    def _squared_without(self, features: NDArray[np.intp]) -> Second:
+        places = [self.chosen.index(i) for i in features]
+        errors = self.errors_without(squared=True)[places]
+        return Second(errors, errors, self.empty_squared)
+
+
+Inner = TypeVar("Inner", bound=ReadableModel)
+
+
+def _inside(name: str) -> property:
+    """Attribute of the inner model."""
+    return property(
+        lambda self: getattr(self.model, name),
+        lambda self, value: setattr(self.model, name, value),
+    )
+
+
+class Wrapped(Generic[Inner]):
+    """Answers all questions but those on updates, from the model inside."""
+
+    chosen: list[int] = _inside("chosen")  # type: ignore[assignment]
+    error: float = _inside("error")  # type: ignore[assignment]
+    empty_error: float = _inside("empty_error")  # type: ignore[assignment]
+    vanished: bool = _inside("vanished")  # type: ignore[assignment]
+    costs: Costs | None = _inside("costs")  # type: ignore[assignment]
+
+    def __init__(self, model: Inner) -> None:
+        self.model = model
+
+    def standard_error(self) -> float:
+        """Standard error of the criterion."""
+        return self.model.standard_error()
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen columns."""
+        return self.model.coef()
+
+    def intercept(self) -> Floats:
+        """The constant term."""
+        return self.model.intercept()
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = copy.copy(self)
+        other.model = self.model.duplicate()
+        return other

@@ -1,0 +1,214 @@
+"""The data of a stream as regularised least squares sees them, from sums over the rows alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Marks
+from sparsepath.data.columns import is_constant
+from sparsepath.data.fingerprint import name_from
+from sparsepath.data.moments import FAR_FROM_SHIFT, Cells, Coding, Moments
+from sparsepath.data.sources import Answer, Columns, Slab, Source
+from sparsepath.rls.design import Design
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import Crew
+
+PRODUCTS_TOGETHER = 32  # columns whose products are computed together
+
+
+@dataclass(eq=False)
+class StreamDesign(Design):
+    """Columns less their means, scaled: as ``Design``, for rows that are read in passes.
+
+    Attributes
+    ----------
+    source, crew, coding
+        The rows, who reads them, and what their targets mean.
+    cells : Cells
+        Which rows the sums are kept apart for.
+    moments : Moments
+        Sums over the rows, by cell.
+    apart : array of shape (cells,) or None
+        Cells whose rows count as absent.
+    shift, left, means, scales, squares, sizes, constant
+        Of the columns. ``means`` is ``shift`` plus ``left``, rounded.
+    y_mean, yy : arrays of shape (T,)
+        Mean and centred squares of the targets.
+    xy : array of shape (n, T)
+        Products of the columns, as they stand, with the targets.
+    """
+
+    source: Source
+    crew: Crew
+    coding: Coding
+    cells: Cells
+    moments: Moments
+    counts: NDArray[np.int64]
+    marked: tuple[Marks, Marks, Marks | None]
+    fit_intercept: bool
+    standardize: bool
+    apart: NDArray[np.bool_] | None = None
+
+    streamed = True
+
+    def __post_init__(self) -> None:
+        m = self.moments
+        inside = self.inside
+        right, squares = m.right[inside].sum(0), m.squares[inside].sum(0)
+        n = m.n
+        self.total = float(right[-1, -1])
+        sums, y_sums = right[:n, -1], right[n:-1, -1]
+        T = len(y_sums)
+        self.left = sums / self.total if self.fit_intercept else -m.shift
+        self.shift = m.shift
+        self.means = m.shift + self.left if self.fit_intercept else np.zeros(n)
+        averages = m.shift + sums / self.total
+        spread = squares - 2 * self.left * sums + self.total * self.left**2
+        self.variation = spread = np.maximum(spread, 0.0)
+        raw = spread + self.means**2 * self.total
+        self.constant: NDArray[np.bool_] = is_constant(spread, raw) | (
+            spread + averages**2 * self.total == 0
+        )
+        self.constant |= spread <= 1e-15 * squares  # sums about a shift know no better
+        if not self.fit_intercept:
+            self.constant = raw == 0
+        self.scales = np.ones(n)
+        if self.standardize:
+            live = ~self.constant
+            self.scales[live] = np.sqrt(self.total / spread[live])
+        self.squares = spread * self.scales**2
+        self.sizes = np.sqrt(squares + self.left**2 * self.total) * self.scales
+        self.y_mean = y_sums / self.total if self.fit_intercept else np.zeros(T)
+        centred = right[n:-1, :-1] - np.outer(y_sums, self.y_mean)
+        self.yy = np.maximum(np.diag(centred), 0.0)
+        if not self.fit_intercept:
+            self.yy = np.diag(right[n:-1, :-1]).copy()
+        xy = right[:n, :-1] - np.outer(self.left, y_sums) - np.outer(sums, self.y_mean)
+        xy += self.total * np.outer(self.left, self.y_mean)
+        self.xy = self.scales[:, None] * xy
+        self._gram: dict[int, Floats] = {}
+        self.n_features, self.n_samples = n, int(self.counts[0])
+        self.uniform = self.counts[2] == 0
+
+    @property
+    def off_centre(self) -> bool:
+        """Whether the shift was so far off that digits were lost."""
+        off = self.left**2 * self.total > FAR_FROM_SHIFT**2 * self.variation
+        return bool(self.fit_intercept and np.any(off & ~self.constant))
+
+    @property
+    def n_counted(self) -> int:
+        """How many samples have a weight."""
+        return int(self.moments.counted[self.inside].sum())
+
+    @property
+    def inside(self) -> Columns:
+        """The cells whose rows count."""
+        apart = np.zeros(len(self.moments.ww), dtype=bool) if self.apart is None else self.apart
+        return np.flatnonzero(~apart)
+
+    def record(self) -> dict[str, Any]:
+        """How often the data were read."""
+        return self.source.record()
+
+    def name(self, y: Any = None) -> str:
+        """The fingerprint."""
+        X, labels, weights = self.marked
+        return name_from(self.n_samples, X, labels, weights)
+
+    def without(self, cells: NDArray[np.bool_]) -> "StreamDesign":
+        """The same data without the rows of some cells."""
+        return replace(self, apart=cells)
+
+    @cached_property
+    def _company(self) -> list[Columns]:
+        """Columns whose products are computed together, those of the largest gain first."""
+        gain = np.square(self.xy).sum(1) / np.maximum(self.squares, 1e-300)
+        gain[self.constant] = -1.0
+        order = np.argsort(-gain, kind="stable")
+        return [order[i : i + PRODUCTS_TOGETHER] for i in range(0, len(order), PRODUCTS_TOGETHER)]
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether all products of columns are known, and no pass is needed for them."""
+        return self.moments.products is not None
+
+    def gram(self, columns: Columns) -> Floats:
+        """Products of all columns with some, as they stand: n x len(columns).
+
+        Where not all are known, columns have their products computed in fixed company, the most
+        hopeful first, so that they are the same to the bit whenever they are computed.
+        """
+        if self.moments.products is not None and not self._gram:
+            inside, m = self.inside, self.moments
+            assert m.products is not None
+            sums = m.right[inside, : m.n, -1].sum(0)
+            G = m.products[inside].sum(0)
+            G -= np.outer(sums, self.left) + np.outer(self.left, sums)
+            G += self.total * np.outer(self.left, self.left)
+            G *= self.scales[:, None] * self.scales
+            self._gram = dict(enumerate(G))
+        lacking = [int(i) for i in columns if int(i) not in self._gram]
+        if lacking:
+            batches = [batch for batch in self._company if np.isin(lacking, batch).any()]
+            given = (batches, self.means, self.cells, self.apart)
+            told = self.source.total(self.crew, None, products_with, *given)
+            for which, dots, totals in zip(batches, told[::2], told[1::2], strict=True):
+                G = dots - np.outer(self.means, totals)
+                G *= self.scales[:, None] * self.scales[which]
+                self._gram.update(zip(which.tolist(), G.T, strict=True))
+        return np.array([self._gram[int(i)] for i in columns]).reshape(-1, self.n_features).T
+
+
+def products_with(
+    slab: Slab,
+    batches: Sequence[Columns],
+    means: Floats,
+    cells: Cells,
+    apart: NDArray[np.bool_] | None,
+) -> Answer:
+    """X'V and the sums of V, for batches of columns V less their means, weighted."""
+    w = weights_in(slab, cells, apart)
+    out: Answer = []
+    for which in batches:
+        V = slab.block.columns(which)
+        V -= means[which]
+        if w is not None:
+            V *= w[:, None]
+        out += [slab.block.dot(V), V.sum(0)]
+    return out
+
+
+def weights_in(slab: Slab, cells: Cells, apart: NDArray[np.bool_] | None) -> Floats | None:
+    """The weights of a slab's samples, zero in cells that count as absent; None means ones."""
+    if apart is None:
+        return slab.weights
+    w = np.ones(slab.block.shape[0]) if slab.weights is None else slab.weights
+    return np.where(apart[cells(slab.start, len(w))], 0.0, w)
+
+
+def class_shares(design: StreamDesign) -> Floats:
+    """For the balanced loss: class weights times their number."""
+    n = design.n_features
+    return _shares(class_weights(design.moments.right[design.inside, n:].sum(0)))
+
+
+def shares_of(Y: Floats, weights: Floats) -> Floats:
+    """The same of coded targets in memory."""
+    V = np.column_stack([Y, np.ones(len(Y))])
+    return _shares(class_weights(V.T @ (weights[:, None] * V)))
+
+
+def _shares(weights: Floats) -> Floats:
+    return np.where(weights > 0, weights, 1.0) * np.count_nonzero(weights > 0)
+
+
+def class_weights(corner: Floats) -> Floats:
+    """The weight of every class, from products of the coded targets and one."""
+    total = corner[-1, -1]
+    positive = (total + corner[-1, :-1]) / 2
+    return positive if len(positive) > 1 else np.array([total - positive[0], positive[0]])

@@ -1,0 +1,296 @@
+"""From a source to a fitted estimator: what is read first, the search, the honest errors."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.assessment.folds import Parts, Rows
+from sparsepath.assessment.in_passes import parts_in_passes, shorter_in_passes
+from sparsepath.assessment.repetitions import quiet_copy
+from sparsepath.assessment.streamed_outputs import Models, linear_models
+from sparsepath.base import Given
+from sparsepath.data.moments import Cells, Coding, Sums, coding_of, read_centred
+from sparsepath.data.row_values import SourceRows, groups_of
+from sparsepath.data.sources import Source
+from sparsepath.data.splits import Split
+from sparsepath.data.validation import refuse_extreme_squares
+from sparsepath.errors import InputError
+from sparsepath.path.steps import Step
+from sparsepath.rls.driver import run as search_for
+from sparsepath.rls.folds.splits import Splits, read_splits
+from sparsepath.rls.parameters import Parameters, SearchSpec, refuse_overflows, warn_still
+from sparsepath.rls.passes.design import StreamDesign
+from sparsepath.rls.passes.folds import CellSums
+from sparsepath.rls.paths import RLSProblem
+from sparsepath.system.executor import Crew
+
+GRAM_OF_MEMORY = 0.25  # part of the memory that products of all columns may take
+DEFAULT_MEMORY = 2.0**31
+MOST_CELLS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """On which side of every split every row is, as labels of the rows.
+
+    Of folds, one array has the fold that tests the row, and ``outside`` where there is none; of
+    other splits each has an array, with 1 for training and 2 for test rows.
+    """
+
+    labels: tuple[NDArray[np.unsignedinteger[Any]], ...]
+    outside: int | None
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], m: int, everyone: Rows | None = None) -> "Sides":
+        """Of splits of m rows, or of the rows that are given as ``everyone``."""
+        every = np.arange(m) if everyone is None else everyone
+        label = np.full(m, len(splits), dtype=np.min_scalar_type(len(splits)))
+        tested = 0
+        for f, (_, test) in enumerate(splits):
+            label[every[test]] = f
+            tested += len(test)
+        inside = int(np.count_nonzero(label < len(splits)))
+        if tested == inside and all(len(a) + len(b) == inside for a, b in splits):
+            return cls((label,), len(splits))
+        sides = []
+        for train, test in splits:
+            side = np.zeros(m, dtype=np.uint8)
+            for rows, mark in ((every[train], 1), (every[test], 2)):
+                if len(np.unique(rows)) < len(rows):
+                    raise InputError("cv: rows that occur several times need data in memory.")
+                side[rows] = mark
+            sides.append(side)
+        return cls(tuple(sides), None)
+
+    def at(self, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of some rows every split trains on, and which it tests: splits x rows."""
+        if self.outside is None:
+            side = np.array([label[rows] for label in self.labels])
+            return side == 1, side == 2
+        label = self.labels[0][rows]
+        tests = label == np.arange(self.outside)[:, None]
+        return ~tests & (label < self.outside), tests
+
+
+def cells_of(sides: Sequence[Sides], m: int) -> tuple[Cells, Rows]:
+    """Cells of rows that are on the same side of everything, and a row of each."""
+    code, count = np.zeros(m, dtype=np.int64), 1
+    for label in (label for of in sides for label in of.labels):
+        width = int(label.max(initial=0)) + 1
+        code = code * width + label
+        there = np.zeros(count * width, dtype=bool)
+        there[code] = True
+        code, count = (np.cumsum(there) - 1)[code], int(there.sum())
+    first = np.empty(count, dtype=np.intp)
+    first[code[::-1]] = np.arange(m)[::-1]
+    return Cells(listed=code.astype(np.min_scalar_type(count)), count=count), first
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPart:
+    """What one search reads: cells, those without the rows that it leaves out, and its splits."""
+
+    cells: Cells
+    apart: NDArray[np.bool_] | None
+    trains: NDArray[np.bool_] | None  # splits x cells; None for leave-one-out
+    tests: NDArray[np.bool_] | None
+
+
+class Partings:
+    """How rows are parted, for the search and for its repetitions without some of the rows.
+
+    ``within`` gives the splits of the search on some rows, None for leave-one-out. Where sums for
+    all cells at once are ``affordable``, one pass serves the search and all repetitions; else each
+    repetition takes its own.
+    """
+
+    def __init__(
+        self,
+        m: int,
+        own: Splits | None,
+        leaving: Sequence[Rows],
+        within: Callable[[Rows], Splits | None],
+        affordable: Callable[[int], bool],
+    ) -> None:
+        self.own, self._m, self._leaving, self._within = own, m, leaving, within
+        self._mine = None if own is None else Sides.of(own, m)
+        alone = [] if self._mine is None else [self._mine]
+        self._first = cells_of(alone, m)
+        if self._first[0].count > MOST_CELLS:
+            raise InputError(
+                f"cv cuts the rows into more than {MOST_CELLS} cells, whose products would have to "
+                "be kept; use fewer splits for data that are read in passes."
+            )
+        self._parted: list[tuple[Sides, Sides | None] | None] = []
+        if leaving:
+            self._parted = [self._sides(train) for train in leaving]
+            every = [side for pair in self._parted for side in pair or () if side is not None]
+            joint = cells_of([*alone, *every], m)
+            self.shared = affordable(joint[0].count)
+            self._first = joint if self.shared else self._first
+
+    @property
+    def label(self) -> Splits | None:
+        """For the name of the criterion; the rows themselves are not listed."""
+        return None if self.own is None else Splits((), self.own.label)
+
+    def _sides(self, train: Rows) -> tuple[Sides, Sides | None] | None:
+        inside = np.ones(self._m, dtype=np.uint8)
+        inside[train] = 0
+        try:
+            splits = self._within(train)
+        except InputError:  # said where that part is fitted
+            return None
+        return Sides((inside,), 1), None if splits is None else Sides.of(splits, self._m, train)
+
+    def whole(self) -> SearchPart:
+        """Of the search on all rows."""
+        cells, rows = self._first
+        return SearchPart(
+            cells, None, *((None, None) if self._mine is None else self._mine.at(rows))
+        )
+
+    def without(self, number: int) -> SearchPart | None:
+        """Of a repetition; None if the search has no splits there."""
+        pair = self._parted[number]
+        if pair is None:
+            return None
+        cells, rows = self._first
+        if not self.shared:
+            cells, rows = cells_of([side for side in pair if side is not None], self._m)
+        apart = pair[0].labels[0][rows] > 0
+        return SearchPart(cells, apart, *((None, None) if pair[1] is None else pair[1].at(rows)))
+
+
+def numbers_kept(n: int, cells: int) -> float:
+    """Bytes of the products of all columns for so many cells, and of what is made of them."""
+    return 8.0 * n * n * (3 * cells + 4)
+
+
+def read(
+    source: Source, crew: Crew, coding: Coding, part: SearchPart, estimator: Any
+) -> StreamDesign:
+    """The sums over the rows; products of all columns if they fit into memory."""
+    whole = numbers_kept(source.n_features, part.cells.count) <= _limit(estimator)
+
+    def made(sums: Sums) -> StreamDesign:
+        told = (sums.moments, sums.counts, sums.marked)
+        ways = (estimator.fit_intercept, estimator.standardize)
+        return StreamDesign(source, crew, coding, part.cells, *told, *ways, part.apart)
+
+    design: StreamDesign = read_centred(source, crew, coding, part.cells, made, whole)
+    if not np.any(design.yy > 0):
+        raise InputError("y is constant for all samples; there is nothing to select for.")
+    squares = float(design.yy.sum())
+    refuse_extreme_squares(squares, float(np.sqrt(squares / source.n_samples)))
+    return design
+
+
+def _limit(estimator: Any) -> float:
+    memory = estimator.memory_budget
+    return GRAM_OF_MEMORY * (DEFAULT_MEMORY if memory is None else memory)
+
+
+def sums_for(design: StreamDesign, part: SearchPart) -> CellSums | None:
+    """The sums of the splits; None for leave-one-out."""
+    if part.tests is None or part.trains is None:
+        return None
+    return CellSums(design, part.trains, part.tests)
+
+
+def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool) -> Any:
+    """The whole of ``fit`` for a source."""
+    loss = estimator._criterion
+    parameters = Parameters(estimator, loss, estimator.cv)
+    if loss.pairs:
+        raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
+    names = source.name_columns(estimator)
+    with source.crew(estimator.n_threads) as crew:
+        coding = coding_of(source, crew, classifier)
+        if classifier:
+            estimator.classes_ = coding.classes
+        together = groups_of(source, crew, groups)
+        given = Given.of(source, None, groups=together)
+        parts = parts_in_passes(estimator, source, together)
+        partings = _partings(estimator, source, together, parts, classifier)
+        whole = partings.whole()
+        design = read(source, crew, coding, whole, estimator)
+        refuse_overflows(design, names)
+        if not classifier:
+            estimator._one_target = len(design.y_mean) == 1
+        spec = parameters.spec(None, None, None, design)
+        spec = dataclasses.replace(spec, splits=partings.label)
+        nothing = np.zeros((0, len(design.y_mean)))  # targets stay with their rows
+        alphas = estimator._alphas(design, None, spec.candidates)
+        sums = sums_for(design, whole)
+        warn_still(spec, sums, alphas)
+
+        def without(of: Any, part: int) -> tuple[Models, None] | None:
+            steps = _without(of, design, partings, part, names)
+            return None if steps is None else (linear_models(steps), None)
+
+        shorter = None if parts is None else shorter_in_passes(source, parts, without)
+        more = {"parts": parts, "shorter": shorter}
+        problem = RLSProblem(design, nothing, spec, sums)
+        run = estimator._searched(given, source, nothing, problem, alphas, more)
+        return estimator._settled(run, spec)
+
+
+def _partings(
+    estimator: Any, source: Source, groups: Any, parts: Parts | None, classifier: bool
+) -> Partings:
+    """The cells that the search's own splits need, and those of the parts that are left out."""
+    m, n, cv = len(source), source.n_features, estimator.cv
+    singly = isinstance(cv, str) and cv == "loo"
+    if singly and groups is not None and (count := len(np.unique(groups))) > MOST_CELLS:
+        raise InputError(
+            f"cv='loo' leaves out each of {count} groups, and data that are read in passes have at "
+            f"most {MOST_CELLS} parts; use cv=10, which makes folds of whole groups."
+        )
+
+    def within(rows: Rows | None) -> Splits | None:
+        if singly and groups is None:
+            return None
+        labels, of = SourceRows(source, estimator.n_threads).targets()[0], groups
+        if rows is not None:
+            labels, of = labels[rows], None if groups is None else groups[rows]
+        thin = np.broadcast_to(np.zeros(1), (len(labels), 1))
+        return read_splits(cv, thin, labels, of, classifier=classifier, leave_one_out=False)
+
+    def affordable(cells: int) -> bool:
+        return numbers_kept(n, cells) <= _limit(estimator)
+
+    leaving = [] if parts is None else [train for train, _ in parts.splits]
+    return Partings(m, within(None), leaving, within, affordable)
+
+
+def _without(
+    estimator: Any, design: StreamDesign, partings: Partings, number: int, names: Any
+) -> dict[int, Step] | None:
+    """The models of the search without a part; None if it is another problem there."""
+    part = partings.without(number)
+    if part is None or part.apart is None:
+        return None
+    given = design.source, design.crew, design.coding, part, estimator
+    inside = design.without(part.apart) if partings.shared else read(*given)
+    if np.any(inside.yy <= 0):  # fewer classes, or nothing to learn
+        return None
+    quiet = quiet_copy(estimator)
+    if names is not None:
+        quiet.feature_names_in_ = names
+    spec = Parameters(quiet, estimator._criterion, quiet.cv).spec(None, None, None, inside)
+    spec = dataclasses.replace(spec, splits=partings.label)
+    return _best(inside, quiet._alphas(inside, None, spec.candidates), spec, sums_for(inside, part))
+
+
+def _best(
+    design: StreamDesign, alphas: Any, spec: SearchSpec, sums: CellSums | None
+) -> dict[int, Step]:
+    """The search with every penalty; the one with the least error."""
+    nothing = np.zeros((0, len(design.y_mean)))
+    trails = [search_for(design, nothing, alpha, spec, sums=sums) for alpha in alphas]
+    return min(trails, key=lambda trail: min(step.error for step in trail.steps.values())).steps

@@ -1,0 +1,300 @@
+"""Leave-one-out errors of models and their neighbours, computed slab by slab in one pass.
+
+A slab keeps nothing between passes. From the chosen columns and the small arrays R and a (the
+letters of ``engine.py``) it makes Z = X_S R^-1, r = P0 y - Z a and p for its rows
+(``fitted_rows.py``). One pass judges several models at once, each with
+more of the same columns than the one before, so that a search can look some steps ahead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm
+
+from sparsepath.data.moments import Cells, Coding
+from sparsepath.data.sources import Answer, Columns, Slab, plus
+from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.passes.design import StreamDesign, class_shares, weights_in
+from sparsepath.rls.passes.fitted_rows import FittedRows
+from sparsepath.system.arrays import Floats
+
+ROWS_OF_A_STRIP = 8192  # rows judged at once: what is made of them stays in cache
+Key = frozenset[int]
+
+
+class Buffers:
+    """Arrays that are used again: fresh memory is slow, above all on workers of Dask.
+
+    These give it back to the system at every chance, by a setting of Dask's.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Floats] = {}
+
+    def __call__(self, name: str, m: int, n: int) -> Floats:
+        """An array m x n in Fortran order, with anything in it."""
+        kept = self._kept.get(name)
+        if kept is None or kept.size < m * n:
+            kept = self._kept[name] = np.empty(m * n)
+        return kept[: m * n].reshape((m, n), order="F")
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How the columns and targets of a slab become those of the model."""
+
+    # Those that are read, ascending, and all that is below is for these; None for all columns.
+    columns: Columns | None
+    shift: Floats  # A column is scales * (x - shift - left), times the root of the weight
+    left: Floats
+    scales: Floats
+    y_mean: Floats
+    y_left: Floats  # the mean of y - y_mean: a mean is rounded
+    # The whole weight; for the balanced loss that of every class, times the number of classes.
+    total: float
+    shares: Floats | None
+    fit_intercept: bool
+    loss: Loss
+    coding: Coding
+    cells: Cells
+    apart: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, design: StreamDesign, columns: Columns, loss: Loss) -> "View":
+        """The view of some columns of a source, given ascending."""
+        shares = class_shares(design) if loss.balanced else None
+        none = np.zeros_like(design.y_mean)
+        return cls(
+            columns, design.shift[columns], design.left[columns], design.scales[columns],
+            design.y_mean, none, design.total, shares, design.fit_intercept, loss, design.coding,
+            design.cells, design.apart,
+        )  # fmt: skip
+
+    def rows(self, slab: Slab) -> FittedRows:
+        """The rows of a slab with the empty model."""
+        Y = self.coding(slab.y)
+        w = weights_in(slab, self.cells, self.apart)
+        weights = np.ones(len(Y)) if w is None else np.asarray(w, dtype=np.float64)
+        v = weights / self.total
+        if self.shares is not None:
+            label = (Y[:, 0] > 0).astype(np.intp) if Y.shape[1] == 1 else Y.argmax(1)
+            v = weights / self.shares[label]
+        rows = FittedRows(slab.block, Y, np.sqrt(weights), v, self.loss, self.left)
+        rows.begin(self.y_mean, self.y_left, self.total, self.fit_intercept)
+        return rows
+
+    def taken(self, rows: FittedRows, features: Columns, out: Floats) -> Floats:
+        """Some columns as the model sees them."""
+        at = features if self.columns is None else np.searchsorted(self.columns, features)
+        rows.load(at, self.shift[at], self.scales[at], out)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A model, the first ``size`` of the columns at hand, and neighbours of it to be judged.
+
+    ``t``, ``pivots`` and ``tau`` belong to the ``candidates``; ``directions`` and ``steps`` to
+    removals of the features ``drops``. ``blur``s are those of the loss.
+    """
+
+    size: int
+    about: float
+    blur: float
+    candidates: Columns
+    t: Floats
+    pivots: Floats
+    tau: Floats
+    blurs: Floats
+    drops: Sequence[int]
+    directions: Floats
+    steps: Floats
+    drop_blurs: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class GroupChange:
+    """A group of columns, named by the first, that comes to the largest model or goes.
+
+    ``G`` and ``tau`` are those of ``groups.py``; of a group that goes, its directions.
+    """
+
+    action: str
+    first: int
+    columns: Columns
+    t: Floats
+    G: Floats
+    tau: Floats
+    blur: float
+
+    def score(self, rows: FittedRows, squared: bool) -> float:
+        """The share of the criterion after it; the columns that come are in W."""
+        how = rows.score_all if self.action == "add" else rows.score_without_all
+        return how(self.G, self.tau, self.blur, squared)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The columns S of the largest model with R and a, and the models on the way to it."""
+
+    chosen: Columns
+    R: Floats
+    a: Floats
+    levels: tuple[Level, ...]
+    groups: tuple[GroupChange, ...] = ()
+
+
+@dataclass(frozen=True)
+class JudgedLevel:
+    """Sums over all rows of a model as it stands."""
+
+    error: float
+    about: float
+    around: float
+    slope: float
+    squares: Floats
+    uu: Floats
+    ur: Floats
+    vv: float
+
+
+class KnownModels:
+    """Results of all passes so far, by subset; copies of a model share them."""
+
+    def __init__(self) -> None:
+        self.models: dict[Key, JudgedLevel] = {}
+        self.errors: dict[Key, tuple[float, float]] = {}
+        self.steps_ahead = 1
+        self.drops = False  # whether removals are asked for in this search
+        self.foreseen: dict[Key, int] = {}
+        self.groups: dict[tuple[Key, str, int], tuple[float, float]] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "models": [[sorted(key), *map(_plain, astuple(m))] for key, m in self.models.items()],
+            "errors": [[sorted(key), *pair] for key, pair in self.errors.items()],
+            "foreseen": [[sorted(key), i] for key, i in self.foreseen.items()],
+            "groups": [[sorted(key), *how, *pair] for (key, *how), pair in self.groups.items()],
+            "steps_ahead": self.steps_ahead,
+            "drops": self.drops,
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "KnownModels":
+        """Make of ``to_dict``'s answer the same again, to the bit."""
+        made = cls()
+        for key, *told in record["models"]:
+            numbers = [np.array(v) if isinstance(v, list) else float(v) for v in told]
+            made.models[frozenset(key)] = JudgedLevel(*numbers)  # type: ignore[arg-type]
+        made.errors = {frozenset(key): (float(a), float(b)) for key, a, b in record["errors"]}
+        made.foreseen = {frozenset(key): int(i) for key, i in record["foreseen"]}
+        for key, action, first, *pair in record["groups"]:
+            made.groups[frozenset(key), str(action), int(first)] = (float(pair[0]), float(pair[1]))
+        made.steps_ahead, made.drops = int(record["steps_ahead"]), bool(record["drops"])
+        return made
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def judge(slab: Slab, view: View, plan: Plan) -> Answer:
+    """The sums of every level: of the model itself, of its additions and of its removals.
+
+    For each level: [loss, rows without room, |around|^2, slope, v'v, squared loss], squares of r,
+    [u'u, u'r] per target, losses and squared losses with each candidate, and without each
+    chosen one. If there are groups, last of all loss and squared loss after each of them.
+    """
+    space, strips = Buffers(), slab.strips(ROWS_OF_A_STRIP)
+    return reduce(plus, (_judged(strip, view, plan, space) for strip in strips))
+
+
+def _judged(slab: Slab, view: View, plan: Plan, space: Buffers) -> Answer:
+    rows = view.rows(slab)
+    m, k = slab.block.shape[0], len(plan.chosen)
+    asked = [level.candidates for level in plan.levels]
+    wanted = np.unique(np.concatenate([*asked, *(change.columns for change in plan.groups)]))
+    both = space("columns", m, k + len(wanted))
+    view.taken(rows, np.concatenate([plan.chosen, wanted]), both)
+    Z, others = orthonormal(both[:, :k], plan.R), both[:, k:]
+    rows.lend(Z)
+    out: Answer = []
+    for level in plan.levels:
+        rows.extend(level.size, plan.a)
+        measured = rows.criterion(level.about, level.blur)
+        own = rows.score_squared() if rows.loss.counts else measured.total
+        seen = (measured.total, measured.tight, measured.around, measured.slope)
+        out.append(np.array([*seen, rows.v @ rows.v, own]))
+        out.append(measured.squares)
+        T = len(measured.squares)
+        squared = rows.loss.bounded
+        out.append(np.stack(rows.weighed) if squared else np.zeros((2, T)))
+        places = np.searchsorted(wanted, level.candidates)
+        W, off = (space(name, m, len(places)) for name in ("W", "off"))
+        np.take(others.T, places, axis=0, out=W.T, mode="clip")
+        if level.size and len(places):
+            W -= np.matmul(level.t.T, Z[:, : level.size].T, out=off.T).T
+        rows.W = W
+        given = level.pivots, level.tau, level.blurs
+        out += _both(rows, rows.score, squared, *given)
+        out += _both(
+            rows, rows.score_without, squared, level.directions, level.steps, level.drop_blurs
+        )
+    if plan.groups:
+        scores = np.empty((len(plan.groups), 2))
+        for change, pair in zip(plan.groups, scores, strict=True):
+            rows.W = others[:, np.searchsorted(wanted, change.columns)] - Z @ change.t
+            pair[0] = change.score(rows, False)
+            pair[1] = change.score(rows, True) if rows.loss.counts else pair[0]
+        out.append(scores)
+    return out
+
+
+def _both(rows: FittedRows, score: Any, squared: bool, *given: Floats) -> Answer:
+    """Shares of the loss, and of the squared loss where that is another."""
+    if not len(given[1]):
+        return [np.zeros(0), np.zeros(0)]
+    first = score(*given)
+    return [first, first if squared or not rows.loss.counts else score(*given, squared=True)]
+
+
+def project(
+    slab: Slab, view: View, chosen: Columns, R: Floats, a: Floats, which: Columns, t: Floats
+) -> Answer:
+    """With w = x - Z t for some columns: Z'w, w'w and w'r."""
+    rows = view.rows(slab)
+    m, k = slab.block.shape[0], len(chosen)
+    both = view.taken(
+        rows, np.concatenate([chosen, which]), np.empty((m, k + len(which)), order="F")
+    )
+    Z = _fit(rows, both[:, :k], R, a)
+    W = both[:, k:] - Z @ t
+    return [Z.T @ W, np.einsum("ij,ij->j", W, W), W.T @ rows.r]
+
+
+def weighed_products(slab: Slab, view: View, chosen: Columns, R: Floats, a: Floats) -> Answer:
+    """X'u of all columns as they are stored, times the roots of the weights; sums of u; Z'u."""
+    rows = view.rows(slab)
+    X = view.taken(rows, chosen, np.empty((slab.block.shape[0], len(chosen)), order="F"))
+    Z = _fit(rows, X, R, a)
+    rows.criterion()
+    V = rows.g[:, None] * rows.u
+    return [slab.block.dot(V), V.sum(0), Z.T @ rows.u]
+
+
+def _fit(rows: FittedRows, X: Floats, R: Floats, a: Floats) -> Floats:
+    """Give rows the model of some columns, which are overwritten; Z."""
+    Z = orthonormal(X, R)
+    rows.lend(Z)
+    rows.extend(len(R), a)
+    return Z
+
+
+def orthonormal(X: Floats, R: Floats) -> Floats:
+    """Z = X R^-1, in the place of X."""
+    return dtrsm(1.0, R, X, side=1, overwrite_b=True) if len(R) else X

@@ -1,0 +1,269 @@
+"""``rls_state``: the interface of every engine, for a search of one's own."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsepath.base import Call, Run, opened
+from sparsepath.data.validation import check_weights, column_indices
+from sparsepath.errors import InputError, warn_user
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.table import CLASSES, criterion_of
+from sparsepath.rls.engines import counted, make_design, make_model
+from sparsepath.rls.folds.splits import read_splits
+from sparsepath.rls.history import SearchTrail
+from sparsepath.rls.model import Model, Wrapped
+from sparsepath.rls.parameters import SearchSpec, penalty, targets_of
+from sparsepath.rls.paths import RLSProblem
+from sparsepath.rls.update import Update
+from sparsepath.system.threads import Threads
+
+
+class RLSState(Wrapped[Model]):
+    """A model that grows and shrinks feature by feature; ``rls_state`` makes one.
+
+    Attributes
+    ----------
+    chosen : list of int
+        The features in the model, in order of entry.
+    error : float
+        Its exact criterion; ``standard_error()``, ``coef()`` and ``intercept()`` go with it.
+    """
+
+    def __init__(self, model: Model, problem: RLSProblem, alpha: float, run: Run) -> None:
+        super().__init__(model)
+        self._problem, self._alpha, self._run = problem, alpha, run
+        self._trail = SearchTrail()
+        self._trail.begin(model)
+
+    def best_addition(self, features: Iterable[int] | Iterable[str] | None = None) -> Update | None:
+        """The best single addition, judged by the criterion after it.
+
+        Parameters
+        ----------
+        features : iterable of int or str, optional
+            The candidates, by number or by name; default all that are not chosen and not constant.
+
+        Returns
+        -------
+        Update or None
+            None if nothing can be added. Ties go to the lowest index, ties of counts to the least
+            squared criterion first.
+        """
+        return self.model.best_addition(self._some(features))
+
+    def best_removal(
+        self, features: Iterable[int] | Iterable[str] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best single removal, judged by the criterion after it.
+
+        Parameters
+        ----------
+        features : iterable of int or str, optional
+            Those that may be dropped, by number or by name; default all chosen ones.
+        below : float
+            Removals that leave the criterion higher than this are of no interest: the answer may
+            then be None, and is found sooner.
+
+        Returns
+        -------
+        Update or None
+            None if nothing can be dropped.
+        """
+        return self.model.best_removal(self._some(features), below)
+
+    def best_exchange(
+        self,
+        feature: int | str,
+        features: Iterable[int] | Iterable[str] | None = None,
+        below: float = np.inf,
+    ) -> Update | None:
+        """The best addition once a chosen feature is dropped, without making either change.
+
+        Parameters
+        ----------
+        feature : int or str
+            The chosen feature that goes.
+        features : iterable of int or str, optional
+            Those that may come in its place; default all that are not chosen and not constant.
+        below : float
+            Only exchanges that bring the criterion below this are of interest.
+
+        Returns
+        -------
+        Update or None
+            None if no exchange brings the criterion below ``below``.
+        """
+        (column,) = self._columns([feature])
+        if column not in self.chosen:
+            raise InputError(f"feature {column} is not chosen; these are: {self.chosen}.")
+        return self.model.best_exchange(column, self._some(features), below)
+
+    def add(self, feature: int | str) -> None:
+        """Add a feature, by number or by name."""
+        self._change("add", feature)
+
+    def drop(self, feature: int | str) -> None:
+        """Take a chosen feature out again."""
+        self._change("drop", feature)
+
+    def _change(self, action: str, feature: int | str) -> None:
+        (column,) = self._columns([feature])
+        change = self.model.add if action == "add" else self.model.drop
+        change(column)
+        self._trail.note(self.model, Update(action, column))
+
+    def find_best_update(
+        self,
+        action: str = "add",
+        features: Iterable[int] | Iterable[str] | None = None,
+        below: float = np.inf,
+    ) -> Update | None:
+        """The former name of ``best_addition`` and ``best_removal``.
+
+        Parameters
+        ----------
+        action : {"add", "drop"}
+            Which of the two.
+        features : iterable of int or str, optional
+            As of these.
+        below : float
+            As of ``best_removal``.
+        """
+        _check_action(action)
+        _warn_former("find_best_update", "best_addition and best_removal")
+        return (
+            self.best_addition(features) if action == "add" else self.best_removal(features, below)
+        )
+
+    def apply_update(self, update: Update) -> None:
+        """The former name of ``add`` and ``drop``.
+
+        Parameters
+        ----------
+        update : Update
+            The change to make.
+        """
+        _check_action(update.action)
+        _warn_former("apply_update", "add and drop")
+        self._change(update.action, update.feature)
+
+    def path(self) -> SelectionPath:
+        """The best set of each size that this state has been at, as a selection path."""
+        found = self._problem.found(self._trail, self._alpha)
+        assert found is not None  # it began somewhere
+        return self._run.made(found, stopped="")
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = super().duplicate()
+        other._trail = self._trail.duplicate()
+        return other
+
+    def _columns(self, given: list[Any]) -> list[int]:
+        run = self._run
+        names = getattr(run.estimator, "feature_names_in_", None)
+        return column_indices(given, names, run.X.shape[1], "features")
+
+    def _some(self, features: Iterable[int] | Iterable[str] | None) -> list[int] | None:
+        return None if features is None else self._columns(list(features))
+
+
+def _check_action(action: str) -> None:
+    if action not in ("add", "drop"):
+        raise InputError(f"action={action!r}; use 'add' or 'drop'.")
+
+
+def _warn_former(name: str, successor: str) -> None:
+    warn_user(f"{name} is now {successor}; the old name goes in version 1.0.", FutureWarning)
+
+
+@contextmanager
+def rls_state(
+    X: Any,
+    y: ArrayLike,
+    *,
+    alpha: float = 1.0,
+    loss: str | Loss = "squared",
+    cv: Any = "loo",
+    fit_intercept: bool = True,
+    standardize: bool = True,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_threads: int | None = None,
+) -> Iterator[RLSState]:
+    """Context manager for your own search: an empty model with ``best_addition``, ``add``, ...
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        Features.
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+        Targets; for the losses that count mistakes class labels of any kind. Two classes are
+        coded -1 and +1, the larger label is +1; more have a target each, +1 for their samples.
+    alpha : float, default=1.0
+        Ridge penalty, zero or more.
+    loss : str or ResidualLoss, default="squared"
+        Loss of a cross-validation residual: squared, absolute, or between the two, ``Huber(delta)``
+        and ``LogCosh(scale)`` from ``sparsepath.rls``, with parameters in units of the target (1.35
+        and 1 by default), or a custom loss. The model is fitted by ridge regression in every case.
+        The squared loss is by far the fastest. With class labels also "zero_one", "balanced" and
+        "auc", which count mistakes.
+    cv : "loo", int, splitter or list of splits, default="loo"
+        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
+        splits. With ``groups``: leave-one-group-out, or folds of whole groups.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
+    standardize : bool, default=True
+        If True, penalise columns as if they had unit variance, so that units do not matter;
+        coefficients stay in units of the data. If False, penalise the columns unscaled.
+    n_threads : int, optional
+        Number of threads; None: one per core. Affects speed only.
+    sample_weight, groups : arrays of shape (n_samples,), optional
+        Sample weights, and group labels of samples that ``cv`` keeps together.
+
+    Yields
+    ------
+    RLSState
+        Its ``chosen`` features and ``error`` (leave-one-out, for "auc" leave-pair-out, or over the
+        splits of ``cv``; exact) are always up to date, as are ``coef()`` and ``intercept()``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> with rls_state(X, y, alpha=0.01) as state:
+    ...     update = state.best_addition()
+    ...     state.add(update.feature)
+    >>> update.feature, state.chosen
+    (2, [2])
+    """
+    call = Call.of(locals(), but=("X", "y", "sample_weight", "groups", "n_threads"))
+    criterion = criterion_of(loss, CLASSES)
+    alpha = penalty(alpha)
+    given, X = opened(call, X, y, sample_weight=sample_weight, groups=groups)
+    weights = check_weights(sample_weight, X.shape[0])
+    Y = targets_of(y, weights, criterion)
+    with Threads(n_threads) as threads:
+        design = make_design(
+            X, weights, threads, fit_intercept=fit_intercept, standardize=standardize
+        )
+        splits = read_splits(
+            cv,
+            X,
+            y,
+            groups,
+            classifier=criterion.coded,
+            leave_one_out=not criterion.pairs,
+        )
+        spec = counted(design, Y, SearchSpec(loss=criterion, splits=splits))
+        model = make_model(design, Y, alpha, spec)
+        problem = RLSProblem(design, Y, spec)
+        data = partial(problem.data, y)
+        run = Run(call, given, X, method="rls-state", found=lambda: None, data=data)
+        yield RLSState(model, problem, alpha, run)

@@ -1,1 +1,0 @@
-"""Models around models: columns that enter and leave as one."""
