@@ -41,12 +41,12 @@ def test_an_index_without_a_name_is_left_out(run: Run, tmp_path: Path) -> None:
         "Note: column 'x0' only numbers the rows and is left out; --keep-index takes it as a "
         "feature.\n"
     )
-    assert done.out.startswith("Use 1 of 1 feature: a.")
+    assert done.out.startswith("Selected: 1 of 1 feature: a.")
     found = json.loads(run("select", file, "--target", "y", "--json").out)
     assert found["n_features"] == 1
     assert "'x0' only numbers the rows" in found["notes"][0]
     kept = run("select", file, "--target", "y", "--keep-index", "--quiet")
-    assert "Use 2 of 2 features: a, x0." in kept.out
+    assert "Selected: 2 of 2 features: a, x0." in kept.out
     forced = run("select", file, "--target", "y", "--force", "x0", "--quiet")
     assert "x0" in forced.out
     assert "x0" in run("select", file, "--target", "x0", "--json").out
@@ -99,6 +99,10 @@ def test_in_python_an_index_is_kept_unless_asked(tmp_path: Path) -> None:
 # Leaks and ids
 
 
+SEPARATES = (
+    "Warning: column 'near' alone separates the classes (AUC 1.000) (on rows left out). Is it "
+    "known before the target is? If not, leave it out: --drop near\n"
+)
 NEARLY = (
     "Warning: column 'near' is all but the target 'y' (correlation above 0.9995): if it is not "
     "known before the target is, leave it out by --drop near\n"
@@ -117,7 +121,8 @@ def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> Non
         "Warning: column 'leak, 2' is the target 'y' up to a linear map (correlation 1): if it is "
         "not known before the target is, leave it out by --drop '\"leak, 2\"'\n"
         + NEARLY * (kind == "numbers")
-        + "Note: column 'none' has one value only and can tell nothing.\n"
+        + "Note: column 'none' has only one value and no information.\n"
+        + SEPARATES * (kind == "classes")
     )
     assert "of 4 features: leak, 2" in done.out, "told, not taken away"
     dropped = run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2",near,none')
@@ -140,7 +145,7 @@ def test_copies_gaps_and_units_are_told(run: Run, tmp_path: Path) -> None:
     assert "Note: column 'again' is a copy of 'a'." in done.err
     assert "column 'died' is all but the target" in done.err, "it says so by where it is missing"
     assert "column 'cost' is text that was read as numbers in CHF" in done.err
-    assert "column 'same' has one value only" in done.err
+    assert "column 'same' has only one value" in done.err
     assert run("plan", table(tmp_path, columns), *options).code == 0
     again = run("compare", table(tmp_path, columns), *options[:-1], "--methods", "greedy-rls")
     assert "column 'died' is all but the target" in again.err
@@ -207,7 +212,7 @@ def test_a_feature_whose_squares_are_no_numbers(run: Run, tmp_path: Path) -> Non
 def test_nothing_to_use_is_not_still_falling(run: Run, tmp_path: Path) -> None:
     (tmp_path / "flat.csv").write_text("a,b,y\n1,1,0\n1,1,1\n1,1,2\n")
     done = run("select", tmp_path / "flat.csv", "--target", "y", "--quiet")
-    assert done.out.startswith("Use none of the 2 features.")
+    assert done.out.startswith("Selected: none of 2 features.")
     assert "falling" not in done.out
     X = RNG.normal(size=(300, 8))
     np.savez(tmp_path / "trifle.npz", X=X, y=X @ np.r_[1, 1, 1, 1, 1, 1e-3, 0, 0])
@@ -246,7 +251,7 @@ def test_rmse_and_r2(run: Run, files: dict[str, Path]) -> None:
     assert chosen["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(off))), rel=1e-9)
     assert chosen["r2"] == pytest.approx(1 - np.sum(np.square(off)) / np.sum(np.square(empty)))
     words = run("select", files["csv"], "--target", "progression", "--quiet").out
-    assert f"in the same way RMSE {chosen['rmse']:.4g}, R2 {chosen['r2']:.3f}." in words
+    assert f"; RMSE {chosen['rmse']:.4g}, R2 {chosen['r2']:.3f}." in words
 
 
 def fit(Z: np.ndarray, y: np.ndarray, *without: int) -> Ridge:
@@ -271,7 +276,7 @@ def test_error_rate_and_auc(run: Run, tmp_path: Path) -> None:
             right.append(of_i > of_j)
     assert chosen["auc"] == pytest.approx(np.mean(right))
     words = run("select", file, "--target", "y", "--quiet").out
-    assert f"in the same way error rate {100 * chosen['error_rate']:.3g} %, AUC" in words
+    assert f"; error rate {100 * chosen['error_rate']:.3g} %, AUC" in words
     zero_one = json.loads(run("select", file, "--target", "y", "--loss", "zero-one", "--json").out)
     assert "error_rate" not in zero_one["chosen"], "it is the criterion"
 
@@ -362,7 +367,7 @@ def test_nothing_to_use_in_a_table(run: Run, tmp_path: Path) -> None:
         "--out",
         tmp_path / "out",
     )
-    assert (done.code, "Use none of the 2 features." in done.out) == (0, True)
+    assert (done.code, "Selected: none of 2 features." in done.out) == (0, True)
     assert (tmp_path / "out" / "index.html").is_file()
     refused(run("export", tmp_path / "out" / "model.json", "--to", "onnx"), "uses no column")
 
@@ -379,7 +384,7 @@ def test_names_for_columns_that_have_none(run: Run, files: dict[str, Path], tmp_
         target = ["--target", "-1"] if kind == "npy" else []
         options = (*target, "--names", words, "--no-validation", "--quiet")
         done = run("select", files[kind], *options, "--out", out)
-        assert "Use 3 of 10 features: bmi, s5, bp." in done.out
+        assert "Selected: 3 of 10 features: bmi, s5, bp." in done.out
         assert "age" in run("select", files[kind], *options, "--force", "age").out
         found = run("predict", out / "model.json", files[kind]).out
         run("select", files[kind], *target, "--no-validation", "--out", out)

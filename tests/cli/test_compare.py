@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
-from sparsepath.comparison import compare
-from sparsepath.entrants import entrants
+from sparsepath.methods.candidates import entrants
+from sparsepath.methods.comparison import compare
 
 
 def on(files, *more):
@@ -59,7 +59,7 @@ def test_a_seed_and_jobs_for_those_that_have_them(run: Run, files, monkeypatch) 
     ("more", "said"),
     [
         (("--methods", "lasso"), "an L1 penalty is called grafting here"),
-        (("--methods", "lars", "--task", "classification"), "lars does regression only"),
+        (("--methods", "lars", "--task", "classification"), "lars supports regression only"),
         (("--budget", "soon"), "must be a time, such as 90s, 5min or 1h"),
         (("--seed", "-1"), "must be a whole number from 0 up"),
         (("--validation", "1"), "number of folds from 2 up, loo or time"),

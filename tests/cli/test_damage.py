@@ -97,7 +97,7 @@ def test_memory_that_is_asked_for_in_vain(run: Run, files, monkeypatch) -> None:
     def greedy(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 74.5 GiB")
 
-    monkeypatch.setattr("sparsepath.cli.reading.read_table", greedy)
+    monkeypatch.setattr("sparsepath.cli.input.read_table", greedy)
     refused(run("select", files["csv"], "--target", "progression"), "not enough memory", "74.5")
 
 
@@ -200,7 +200,7 @@ def test_a_result_of_two_runs_is_seen(run: Run, files, tmp_path: Path, monkeypat
             raise OSError(5, "Input/output error")
         real(one, other)
 
-    monkeypatch.setattr("sparsepath.files.os.replace", cut)
+    monkeypatch.setattr("sparsepath.system.files.os.replace", cut)
     refused(run(*arguments, "--choose", 7), "Input/output error")
     monkeypatch.undo()
     refused(run("predict", model, files["csv"]), "path.json is of another run")

@@ -19,8 +19,11 @@ def test_the_page_is_true(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     commands = [part for block in blocks for part in block.split("$ sparsepath ")[1:]]
     assert len(commands) > 5
+    wrong = []
     for part in commands:
         command, expected = part.split("\n", 1)
         done = run(*shlex.split(command))
         found = (done.out + done.err).replace("\\", "/")
-        assert doctest.OutputChecker().check_output(expected, found, LOOSE), f"{command}\n{found}"
+        if not doctest.OutputChecker().check_output(expected, found, LOOSE):
+            wrong.append(f"$ sparsepath {command}\n{found}")
+    assert not wrong, "\n".join(wrong)

@@ -86,7 +86,7 @@ def test_files(run: Run, broken: Path, file: str, words: list[str]) -> None:
             "--target y --loss zero",
             ["--loss zero", "squared, absolute, huber"],
         ),
-        ("--target y --loss zero-one", ["zero-one is not for regression"]),
+        ("--target y --loss zero-one", ["zero-one is not available for regression"]),
         ("--target y --alpha -1", ["--alpha -1"]),
         ("--target y --alpha 1,x", ["--alpha 1,x"]),
         ("--target y --alpha nan", ["--alpha nan"]),

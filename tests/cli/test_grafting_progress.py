@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from sparsepath import GraftingRegressorCV, SelectionPath
-from sparsepath.cli import progress
+from sparsepath.cli import output
 
 from .conftest import Run
 
@@ -24,7 +24,7 @@ from .conftest import Run
 def test_grafting_tells_its_steps(run: Run, files, monkeypatch, options, total) -> None:
     bars = []
 
-    class Seen(progress.Watch):
+    class Seen(output.ProgressBar):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
             self.shown, self.calls = True, 0
@@ -36,7 +36,7 @@ def test_grafting_tells_its_steps(run: Run, files, monkeypatch, options, total) 
         def callback(self, path: SelectionPath) -> None:
             self.calls += 1
 
-    monkeypatch.setattr("sparsepath.cli.select.Watch", Seen)
+    monkeypatch.setattr("sparsepath.cli.select.ProgressBar", Seen)
     done = run("select", files["csv"], "--target", "progression", *options.split())
     assert done.code == 0, done.err
     [bar] = bars
@@ -51,9 +51,9 @@ def test_a_bar_counts_steps(monkeypatch) -> None:
 
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "BAR_AFTER", 0.01)
+    monkeypatch.setattr(output, "BAR_AFTER", 0.01)
     X, y = load_diabetes(return_X_y=True)
-    with progress.Watch(9, 1, backward=False, quiet=False, unit="steps") as watch:
+    with output.ProgressBar(9, 1, backward=False, quiet=False, unit="steps") as watch:
         GraftingRegressorCV(n_l1s=4, cv=5, callback=watch.callback).fit(X, y)
         time.sleep(0.3)
     assert "9/9" in screen.getvalue()
@@ -65,7 +65,7 @@ def test_a_bar_counts_steps(monkeypatch) -> None:
 def test_interrupted_grafting_keeps_the_path(
     run: Run, files, tmp_path, monkeypatch, after, kind, choose
 ) -> None:
-    class Impatient(progress.Watch):
+    class Impatient(output.ProgressBar):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
             self.shown, self.calls = True, 0
@@ -78,7 +78,7 @@ def test_interrupted_grafting_keeps_the_path(
             if self.calls == after:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparsepath.cli.select.Watch", Impatient)
+    monkeypatch.setattr("sparsepath.cli.select.ProgressBar", Impatient)
     options = (
         "--method",
         "grafting",

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, load_model
-from sparsepath.cli import progress, settling
+from sparsepath.cli import output, select
 from sparsepath.data.readers import read_table, write_table
 from sparsepath.methods import METHODS
 
@@ -45,57 +45,60 @@ def on(files, *options: object) -> tuple[object, ...]:
 def test_shuffled_labels_are_not_praised(run: Run, tmp_path: Path, seed: int) -> None:
     file = shuffled(tmp_path, seed)
     asked = ("select", file, "--target", "y", "--max-features", 40, "--out", tmp_path)
-    words = run(*asked, "--quiet").out
+    words = run(*asked, "--verbose").out
     record = json.loads((tmp_path / "honest.json").read_text())["honest"]
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.errors.min() < 0.02 * path.errors[0]  # what the search believes
     assert record["size"] <= 3
     assert record["gain"] < 0.3
     assert record["interval"][1] > 0.9 * record["empty_error"]
-    assert "on new data (90 % interval" in words
+    assert "Expected error: error rate" in words
     assert "9 % below" not in words
     assert all(float(auc) < 0.8 for auc in re.findall(r"AUC ([\d.]+\d)", words))
     assert words.index("on new data") < words.index("which the search itself minimised")
 
 
 def test_none_is_the_answer(run: Run, noise: Path) -> None:
-    done = run("select", noise, "--target", "y", "--max-features", 30)
+    done = run("select", noise, "--target", "y", "--max-features", 30, "--verbose")
     assert "below the empty model" not in done.out
-    assert "Use none of the 500 features. Squared error 1.0" in done.out
-    assert "No set of features does better on new data than none, although the leave-one-out" in (
+    assert "Selected: none of 500 features.\nExpected error: error rate 50 %" in done.out
+    assert "Baseline: error rate 50 % when always predicting" in done.out
+    assert "Why this size: no set of features does better on new data than none, although" in (
         done.out
     )
-    assert "rows that the whole procedure never saw (10-fold)" in done.out
+    assert "rows that the whole procedure never saw (10-fold, 10 times)" in done.out
+    assert "mean of 10 random assignments to folds" in " ".join(done.out.split())
     [header] = [line for line in done.out.splitlines() if line.strip().startswith("size ")]
     assert header.split() == ["size", "honest", "std.", "error", "criterion", "enters"]
 
 
 def test_a_size_that_is_no_better_than_none_is_told_so(run: Run, noise: Path) -> None:
-    done = run("select", noise, "--target", "y", "--max-features", 6, "--choose", 5, "--quiet")
-    assert ": no better than using none (1.000)" in done.out
+    done = run("select", noise, "--target", "y", "--max-features", 6, "--choose", 5, "--verbose")
+    assert "These features are no better than the baseline." in done.out
     assert "which the search itself minimised, is 0." in done.out
     assert ": optimistic." in done.out
 
 
 def test_a_criterion_that_is_no_lower_is_not_called_optimistic(run: Run, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 60))
-    y = X[:, :5] @ [5, 4, 3, 2, 1] + 1e-3 * rng.standard_normal(300)
-    np.save(tmp_path / "data.npy", np.c_[X, y])
-    line = f"select {tmp_path / 'data.npy'} --target -1 --max-features 3 --quiet"
+    line = f"select {tmp_path / 'data.npy'} --target -1 --max-features 3 --verbose"
     seen = set()
-    for choice in ("min", "3"):
-        done = run(*line.split(), "--choose", choice)
-        figures = re.findall(r"(?:Squared error|is) (\d\S+)", done.out)
+    for seed in (2, 3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((300, 60))
+        y = X[:, :5] @ [5, 4, 3, 2, 1] + 1e-3 * rng.standard_normal(300)
+        np.save(tmp_path / "data.npy", np.c_[X, y])
+        done = run(*line.split())
+        details = done.out.split("Details: ")[1]
+        figures = re.findall(r"(?:squared error|is) (\d\S+)", details)
         honest, criterion = map(float, figures)
-        assert (": optimistic" in done.out) == (criterion < honest)
+        assert (": optimistic" in details) == (criterion < honest)
         seen.add(criterion < honest)
     assert seen == {True, False}
 
 
 def test_none_that_was_asked_for_is_no_finding(run: Run, files) -> None:
     words = run(*on(files, "--choose", 0, "--quiet")).out
-    assert words.startswith("Use none of the 10 features. Squared error 5956 on new data")
+    assert words.startswith("Selected: none of 10 features.\nExpected error: RMSE 77.18")
     assert "better" not in words
 
 
@@ -107,7 +110,7 @@ def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
     assert record["chosen"]["size"] > 5
     assert record["path"]["parameters"]["validation"] is None
     words = run(*asked).out
-    assert "Size and error come from the criterion that the search itself minimised" in words
+    assert "This comes from the criterion that the search itself minimised" in words
     assert "on new data (" not in words
     assert "honest" not in words
 
@@ -115,10 +118,10 @@ def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
 def test_the_null_recommends_none(run: Run, noise: Path, tmp_path: Path) -> None:
     options = ("--max-features", 4, "--null", 39, "--choose", 2, "--out", tmp_path)
     done = run("select", noise, "--target", "y", *options, "--quiet")
-    assert done.out.startswith("Use none of the 500 features: nothing is here that the same search")
-    assert "Nothing here that the search does not find in noise: with y shuffled 39 times" in (
-        done.out
+    assert done.out.startswith(
+        "Selected: none of 500 features; permuted targets reach the same error"
     )
+    assert "No signal beyond noise (p =" in (done.out)
     found = json.loads((tmp_path / "honest.json").read_text())
     assert found["null"]["p_value"] == found["honest"]["p_value"] > 0.05
     assert found["honest"]["size"] == 0
@@ -127,10 +130,10 @@ def test_the_null_recommends_none(run: Run, noise: Path, tmp_path: Path) -> None
 
 
 def test_more_than_noise_and_yet_of_no_use(run: Run, noise: Path, monkeypatch) -> None:
-    monkeypatch.setattr("sparsepath.judging.null.LEVEL", 1.0)  # any p-value is low enough
+    monkeypatch.setattr("sparsepath.assessment.null.LEVEL", 1.0)  # any p-value is low enough
     words = run("select", noise, "--target", "y", "--max-features", 4, "--null", 19, "--quiet").out
-    assert words.startswith("Use none of the 500 features. Squared error")
-    assert "There is something" not in words
+    assert words.startswith("Selected: none of 500 features.\nExpected error: ")
+    assert "The signal is real" not in words
     assert "but what it finds here is too little to be of use on new data." in words
 
 
@@ -190,9 +193,9 @@ def test_rows_that_hang_together_and_copies_are_told_of(run: Run, tmp_path: Path
     asked = ("select", tmp_path / "some.csv", "--target", "y")
     alone = run(*asked, "--drop", "of").err
     assert "2 of 152 rows are copies of others" in alone
-    assert "rows next to each other err alike (correlation 0." in alone
-    assert "err alike" not in run(*asked, "--groups", "of").err
-    assert "err alike" not in run(*asked, "--drop", "of", "--validation", "time").err
+    assert "Warning: neighbouring rows have correlated errors (0." in alone
+    assert "neighbouring" not in run(*asked, "--groups", "of").err
+    assert "neighbouring" not in run(*asked, "--drop", "of", "--validation", "time").err
 
 
 QUICK = {
@@ -220,17 +223,17 @@ def test_methods_without_a_rule_are_judged_too(run: Run, files) -> None:
     record = json.loads(done.out)
     assert record["honest"]["size"] == record["chosen"]["size"] == 4
     assert record["chosen"]["rule"] == "own"
-    words = run(*on(files, *options, "--choose", "one_se", "--quiet")).out
-    assert "on new data (90 % interval" in words
+    words = run(*on(files, *options, "--choose", "one_se", "--verbose")).out
+    assert "Expected error: RMSE" in words
     assert "squared error on the training data, which the search itself minimised" in words
 
 
 def test_stability_in_words_and_files(run: Run, files, tmp_path: Path) -> None:
     done = run(*on(files, "--stability", 10, "--choose", 1, "--out", tmp_path))
-    assert "Over 10 halves of the data the choice of 1 has a stability of" in done.out
-    assert "In three quarters of the halves or more: none." in done.out
+    assert "Over 10 random halves of the data the selection of 1 has a stability of" in done.out
+    assert "Features selected in at least 75 % of the halves: none." in done.out
     two = run(*on(files, "--stability", 10, "--choose", 2, "--quiet")).out
-    assert "2, of which at most 0.8 are expected to be there by chance." in two
+    assert "2; chance alone would give at most 0.8." in two
     found = json.loads((tmp_path / "honest.json").read_text())["stability"]
     assert found["n_halves"] == 10
     assert found["expected_false"]["3"] == pytest.approx(9 / (0.5 * 10))
@@ -251,10 +254,12 @@ def test_classes_have_error_rate_and_auc_on_rows_left_out(run: Run, files) -> No
     chosen = json.loads(plain)["chosen"]
     words = run("select", files["csv"], *options, "--quiet").out
     rate, area = 100 * chosen["error_rate"], chosen["auc"]
-    assert f"; in the same way error rate {rate:.3g} %, AUC {area:.3f}." in words
+    assert f"Expected error: error rate {rate:.3g} %" in words
+    assert f"AUC {area:.3f}" in words
     table = read_table(files["csv"], target="sex")
     model = SparseRLSClassifier(3, validation=4).fit(table.X, table.y)
-    assert model.honest_.figures == pytest.approx({"error_rate": rate / 100, "auc": area})
+    names = ("error_rate", "balanced_error", "log_loss", "brier", "auc")
+    assert model.honest_.figures == pytest.approx({name: chosen[name] for name in names})
     counted = json.loads(run("select", files["csv"], *options, "--loss", "zero-one", "--json").out)
     assert "error_rate" not in counted["chosen"], "it is the error told"
     assert 0.5 < counted["chosen"]["auc"] < 1
@@ -283,7 +288,7 @@ def test_ctrl_c_in_the_validation_keeps_the_folds(run: Run, files, tmp_path, mon
     assert done.code == 130
     assert "are of what was done (10-fold, 4 of 10 parts)" in done.err
     assert "rows that the whole procedure never saw (10-fold, 4 of 10 parts)" in done.out
-    assert " on new data (90 % interval" in done.out
+    assert "Expected error: RMSE" in done.out
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.complete
     assert path.validation == "10-fold, 4 of 10 parts"
@@ -296,7 +301,7 @@ def test_ctrl_c_in_the_first_fold_keeps_the_path(run: Run, files, tmp_path, monk
     done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
     assert done.code == 130
     assert "the validation was interrupted: there is no honest error" in done.err
-    assert "Size and error come from the criterion" in done.out
+    assert "This comes from the criterion" in done.out
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.complete
     assert not path.is_validated
@@ -309,8 +314,8 @@ def test_ctrl_c_in_repetitions_keeps_what_is_done(run: Run, files, tmp_path, mon
     done = run(*on(files, *options, "--null", 40, "--stability", 10))
     assert done.code == 130
     assert "--null is of 6 shuffles instead of 40" in done.err
-    assert "That is too few to tell; 19 are needed." in done.out
-    assert "Use none" not in done.out
+    assert "At least 19 shuffles are needed." in done.out
+    assert "Selected: none" not in done.out
     found = json.loads((tmp_path / "honest.json").read_text())
     assert (found["null"]["n_permutations"], found["stability"]) == (6, None)
 
@@ -322,13 +327,13 @@ def test_the_bar_counts_repetitions(run: Run, files, monkeypatch) -> None:
 
     seen = []
 
-    class Seen(progress.Watch):
+    class Seen(output.ProgressBar):
         def count(self, done: int, of: int) -> None:
             super().count(done, of)
             seen.append((self.what, self.unit, self._bar.tasks[0].completed, of))
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(settling, "Watch", Seen)
+    monkeypatch.setattr(select, "ProgressBar", Seen)
     assert run(*on(files, "--validation", 3, "--null", 19, "--stability", 4)).code == 0
     assert seen[:3] == [("validating", "folds", done, 3) for done in range(3)]
     assert seen[3:22] == [("null", "shuffles", done, 19) for done in range(19)]
@@ -359,5 +364,5 @@ def test_the_demo_leads_with_the_honest_error(run: Run, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert run("demo").code == 0
     page = Path("demo-result/index.html").read_text(encoding="utf-8")
-    assert "on new data (90 % interval" in page
+    assert "Expected error: RMSE 55.26 (90 % interval 52.46 to 58.48)" in page
     assert '"validation": "10-fold"' in page

@@ -55,7 +55,10 @@ def check(run: Run, command, *arguments, there):
     document = json.loads(done.out)
     assert document.get("schema", "").startswith("sparsepath/") or command == "predict"
     expected = {key for key, where in known.items() if where in ("always", *there)}
-    assert keys_of(document, known) == expected
+    found = {
+        "probability_A" if k.startswith("probability_") else k for k in keys_of(document, known)
+    }
+    assert found == expected
     return document
 
 
@@ -94,10 +97,17 @@ def test_classes(run: Run, folder, name, score) -> None:
     check(run, "select", data, "--target", "y", "--task", "classification", "--validation", 3,
           "--out", out, there=there)  # fmt: skip
     if score:
-        check(run, "predict", out / "model.json", data, there=("for classes", score))
+        check(
+            run,
+            "predict",
+            out / "model.json",
+            data,
+            there=("for classes", score, "with probabilities"),
+        )
     else:
         found = json.loads(run("predict", out / "model.json", data, "--json").out)
-        assert list(found) == ["label", "score_0", "score_1", "score_2"]
+        several = [f"{of}_{c}" for of in ("score", "probability") for c in range(3)]
+        assert list(found) == ["label", *several]
 
 
 def test_compare_and_plan(run: Run, folder) -> None:

@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import joblib
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -78,8 +80,11 @@ def test_classifiers_give_labels_and_scores(run: Run, files, tmp_path: Path) -> 
     done = table_of(run("predict", tmp_path / "model.json", files["iris"]).out)
     X = load_iris().data
     assert done.pop("label") == model.predict(X).tolist()
-    assert list(done) == ["score_setosa", "score_versicolor", "score_virginica"]
-    scores = np.array(list(done.values()), dtype=float).T
+    kinds = ("setosa", "versicolor", "virginica")
+    assert list(done) == [f"{of}_{kind}" for of in ("score", "probability") for kind in kinds]
+    values = np.array(list(done.values()), dtype=float).T
+    scores, shares = values[:, :3], values[:, 3:]
+    np.testing.assert_allclose(shares, model.predict_proba(X), rtol=1e-10)
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-10, atol=1e-13)
 
     run("select", files["flower"], "--target", "kind", "--out", tmp_path)
@@ -147,3 +152,33 @@ def test_models_that_are_none(run: Run, files, tmp_path: Path) -> None:
     refused(run("predict", half, data), "it is a pickle")
     refused(run("predict", tmp_path / "model.json", tmp_path / "absent.csv"), "absent.csv")
     refused(run("predict", tmp_path / "model.json", data, "--size", 99), "models of the sizes 0, 1")
+
+
+def test_a_spreadsheet_finds_no_formulas(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    rows = np.where(X[:, 0] > 0, "=cmd|' /C calc'!A0", "-1")
+    data, out = tmp_path / "data.csv", tmp_path / "result"
+    lines = [
+        f'@SUM(A1),{i},{a},{b},"{y}"' for i, ((a, b), y) in enumerate(zip(X, rows, strict=True))
+    ]
+    data.write_text("\n".join(["+name(),row,=1+1,b,y", *lines]) + "\n")
+    done = run(
+        "select", data, "--target", "y", "--drop", "+name(),row", "--choose", 1, "--out", out
+    )
+    assert done.code == 0, done.err
+    path = (out / "path.csv").read_text()
+    assert ',"\'=1+1"\n' in path
+    assert not re.search(r'(^|,)"?[=@+]', path, re.MULTILINE)
+    for file in ("new.csv", "new.parquet", None):
+        more = [] if file is None else ["--out", tmp_path / file]
+        done = run("predict", out / "model.json", data, "--id", "+name()", *more)
+        assert done.code == 0, done.err
+        if file == "new.parquet":
+            found = pq.read_table(tmp_path / file)
+            assert set(found["label"].to_pylist()) == {*rows.tolist()}
+            continue
+        text = done.out if file is None else (tmp_path / file).read_text()
+        assert "'@SUM(A1)" in text
+        assert "'=cmd|' /C calc'!A0" in text
+        assert re.search(r'(^|,)"?-1"?(,|$)', text, re.MULTILINE)
+        assert not re.search(r'(^|,)"?[=@+]', text, re.MULTILINE)

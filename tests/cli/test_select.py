@@ -15,9 +15,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, Step, load_model
-from sparsepath.cli import progress
-from sparsepath.cli.tasks import find_task
+from sparsepath.cli import output
 from sparsepath.data.readers import read_table, write_table
+from sparsepath.data.task import find_task
 from sparsepath.methods import METHODS
 
 from .conftest import Run
@@ -51,13 +51,17 @@ def test_output_says_what_was_done_and_what_to_use(run: Run, files) -> None:
     assert done.code == 0
     assert done.err == ""
     lines = done.out.splitlines()
-    assert "442 rows, 10 features, target 'progression'" in lines[0]
+    assert "442 rows, 10 features, target 'progression'" in done.out
+    assert [line.split(":")[0] for line in lines[:3]] == [
+        "Selected",
+        "Expected error",
+        "Why this size",
+    ]
     assert "Task: regression" in done.out
     assert "--task classification" in done.out
     assert "optimistic for the chosen set, not an estimate of the error on new data" in done.out
-    assert "Use 4 of 10 features: bmi, s5, bp, s1. Leave-one-out squared error 3081 (+- 187)" in (
-        done.out
-    )
+    assert "bmi, s5, bp, s1.\nExpected error: larger than the leave-one-out" in done.out
+    assert "squared error 3081 (+- 187)" in done.out
     [chosen] = [line for line in lines if "<- chosen" in line]
     assert chosen.split()[0] == "4"
     [least] = [line for line in lines if "<- least error" in line]
@@ -66,8 +70,8 @@ def test_output_says_what_was_done_and_what_to_use(run: Run, files) -> None:
 
 def test_quiet_prints_the_recommendation_only(run: Run, files) -> None:
     done = run("select", files["csv"], "--target", "progression", "--quiet", "--choose", "min")
-    assert done.out.startswith("Use 6 of 10 features: bmi, s5, bp, s1, sex, s2.")
-    assert done.out.count("\n") == 1
+    assert done.out.startswith("Selected: 6 of 10 features: bmi, s5, bp, s1, sex, s2.")
+    assert done.out.count("\n") == 3
     assert done.err == ""
 
 
@@ -100,13 +104,15 @@ def test_options_reach_the_estimator(run: Run, files, tmp_path: Path) -> None:
 def test_forced_features_are_used_whatever_is_chosen(run: Run, files) -> None:
     forced = ["select", files["csv"], "--target", "progression", "--force", "age,sex"]
     done = run(*forced, "--choose", 0.95, "--quiet")
-    assert done.out.startswith("Use 2 of 10 features: age, sex. Leave-one-out squared error")
+    assert done.out.startswith(
+        "Selected: 2 of 10 features: age, sex.\nExpected error: larger than the leave-one-out"
+    )
     assert "below" not in done.out
     done = run(*forced, "--choose", 3)
-    assert "Use 3 of 10 features: age, sex, bmi." in done.out
+    assert "Selected: 3 of 10 features: age, sex, bmi." in done.out
     assert "below the forced features alone" in done.out
     done = run(*forced, "--choose", 1)
-    assert "the path has no size 1; size 2, the next larger, is taken" in done.err
+    assert (done.code, "2 features are forced" in done.err) == (2, True)
     assert run(*forced, "--choose", "5.0").code == 2
 
 
@@ -205,7 +211,7 @@ def test_old_results_stay_whole_when_a_run_fails(run: Run, files, tmp_path, monk
     def broken(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sparsepath.files.os.replace", broken)
+    monkeypatch.setattr("sparsepath.system.files.os.replace", broken)
     done = run(*arguments, "--choose", 2)
     assert done.code == 2
     assert "No space left on device" in done.err
@@ -244,7 +250,7 @@ def test_no_feature_is_worth_it(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     np.save(tmp_path / "noise.npy", rng.normal(size=(60, 3)))
     done = run("select", tmp_path / "noise.npy", "--target", 2, "--quiet")
-    assert done.out.startswith("Use none of the 2 features.")
+    assert done.out.startswith("Selected: none of 2 features.")
 
 
 @pytest.mark.parametrize(
@@ -257,6 +263,8 @@ def test_no_feature_is_worth_it(run: Run, tmp_path: Path) -> None:
         (np.arange(60) % 3, "classification"),
         (np.arange(25) % 3, "regression"),
         (np.arange(1000) % 21, "regression"),
+        (np.arange(1000) % 5 + 1, "regression"),  # ratings
+        (np.arange(1000) % 4, "classification"),
         (np.arange(60) % 3 + 0.5, "regression"),
         ([0.25, 0.75, 0.25], "regression"),
         ([1, 2, 3, 4, 5, 6], "regression"),
@@ -291,14 +299,14 @@ def test_progress_is_shown_on_a_terminal_after_a_moment(monkeypatch) -> None:
 
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "BAR_AFTER", 0.01)
+    monkeypatch.setattr(output, "BAR_AFTER", 0.01)
     X, y = load_diabetes(return_X_y=True)
-    with progress.Watch(10, 1, unit="features", backward=False, quiet=False) as watch:
+    with output.ProgressBar(10, 1, unit="features", backward=False, quiet=False) as watch:
         model = SparseRLSRegressor(3, callback=watch.callback).fit(X, y)
         time.sleep(0.3)
     assert "3/10" in screen.getvalue()
     assert math.isfinite(model.path_.error(3))
-    with progress.Watch(10, 1, unit="features", backward=False, quiet=True) as watch:
+    with output.ProgressBar(10, 1, unit="features", backward=False, quiet=True) as watch:
         assert not watch.shown
 
 
@@ -318,22 +326,22 @@ def test_the_cost_of_networks_is_told_in_time(run: Run, files, monkeypatch) -> N
 
 
 def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
-    from sparsepath.rls.leave_one_out.fused import Fused
+    from sparsepath.rls.leave_one_out.in_memory import InMemory
 
-    add = Fused.apply_update
+    add = InMemory.add
 
-    def impatient(self: Fused, update: object) -> None:
+    def impatient(self: InMemory, feature: int) -> None:
         if len(self.chosen) == 3:
             raise KeyboardInterrupt
-        add(self, update)
+        add(self, feature)
 
-    monkeypatch.setattr(Fused, "apply_update", impatient)
+    monkeypatch.setattr(InMemory, "add", impatient)
     # With a forced feature the search goes step by step.
     options = ("--choose", 5, "--out", tmp_path, "--force", "bmi")
     done = run("select", files["csv"], "--target", "progression", *options)
     assert done.code == 130
     assert "interrupted" in done.err
-    assert "Use 3 of 10 features: bmi, s5, bp." in done.out
+    assert "Selected: 3 of 10 features: bmi, s5, bp." in done.out
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.sizes == (1, 2, 3)
     assert not path.complete
@@ -400,18 +408,21 @@ def test_calls_are_as_many_as_the_bar_expects(method, options) -> None:
 
 def test_the_bar_counts_calls(monkeypatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    path = SelectionPath([Step((), 1.0)], n_features=1)
-    with progress.Watch(4, 1, unit="climbs", backward=False, quiet=False) as watch:
+    path = SelectionPath([Step((), 1.0)], n_features=1, complete=False)
+    with output.ProgressBar(4, 1, unit="climbs", backward=False, quiet=False) as watch:
         for _ in range(3):
             watch.callback(path)
         assert watch._bar.tasks[0].completed == 3
+        for _ in range(2):  # a part is left out, and one of them is done
+            watch.callback(path.replaced(complete=True))
+        assert (watch._bar.tasks[0].description, watch._bar.tasks[0].completed) == ("validating", 1)
 
 
 def test_interrupted_before_there_is_a_path(run: Run, files, tmp_path, monkeypatch) -> None:
     def impatient(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparsepath.cli.reading.read_table", impatient)
+    monkeypatch.setattr("sparsepath.cli.input.read_table", impatient)
     done = run("select", files["csv"], "--target", "progression", "--out", tmp_path)
     assert done == (130, "", "Interrupted.\n")
     assert not list(tmp_path.iterdir())

@@ -1,15 +1,14 @@
-"""The command line on data that are read in passes: same answer, within the memory asked for."""
+"""The command line on data that are read in passes: same answer."""
 
 import json
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sparsepath.cli import main
+from sparsepath.system.json_files import canonical, checksum
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -141,8 +140,9 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
     asked += ["--checkpoint", str(file)]
     first = document(capsys, *asked)
     record = json.loads(file.read_text())
-    record["moves"] = record["moves"][:3]
-    file.write_text(json.dumps(record))  # as if it had been stopped there
+    del record["checksum"]
+    record["moves"] = record["moves"][:3]  # as if it had been stopped there
+    file.write_text(canonical({**record, "checksum": checksum(canonical(record))}))
     again = document(capsys, *asked, "--resume")
     assert again["chosen"] == first["chosen"]
     assert again["path"]["steps"] == first["path"]["steps"]
@@ -152,8 +152,9 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
     ("more", "words"),
     [
         (["--memory", "much"], "--memory much must be a size such as 2GB"),
-        (["--memory", "1GB", "--null", "20"], "--sample and --names need data in memory"),
+        (["--memory", "1GB", "--sample", "20"], "--sample and --names need data in memory"),
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
+        (["--memory", "1GB", "--class-weight", "y=1"], "--class-weight needs data in memory"),
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
         (["--memory", "1GB", "--sheet", "1"], "has no sheets; leave --sheet out"),
         (["--memory", "1GB", "--decimal", ","], "decimal: that is said of CSV files"),
@@ -166,25 +167,46 @@ def test_what_cannot_be_had_in_passes_is_said(tmp_path, capsys, more, words):
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_memory_stays_within_the_limit(tmp_path):
-    """A file larger than the limit, the peak of the process by the system's own count."""
-    if not Path("/proc/self/status").exists():  # getrusage has the parent's peak in it
-        pytest.skip("the system does not tell the peak of a process")
-    limit = 450e6
-    folder = written(tmp_path, 50_000, 100, np.float64, compression="none", row_group_size=25_000)
-    for i in range(1, 13):  # 520 MB of numbers
-        shutil.copy(folder / "0.parquet", folder / f"{i}.parquet")
-    script = (
-        "import sys; from sparsepath.cli import main; code = main(sys.argv[1:]);"
-        "lines = open('/proc/self/status').read().splitlines();"
-        "peak = next(line for line in lines if line.startswith('VmHWM'));"
-        "print(int(peak.split()[1]) * 1024, file=sys.stderr); sys.exit(code)"
-    )
-    given = ["--target", "y", "--max-features", "2", "--memory", "450MB", "--no-validation"]
-    command = [sys.executable, "-c", script, "select", f"{folder}/*.parquet", *given, "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    peak = int(done.stderr.split()[-1])
-    assert peak <= 1.2 * limit, f"{peak / 1e6:.0f} MB"
+@pytest.mark.validated
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["--cv", "5", "--alpha", "1"],
+        ["--method", "grafting", "--l1", "0.05"],
+        ["--null", "19", "--stability", "10", "--alpha", "1", "--validation", "4"],
+        ["--task", "classification", "--target", "late", "--loss", "zero-one", "--alpha", "1"],
+    ],
+    ids=str,
+)
+def test_with_a_limit_of_memory_the_answer_is_the_same(tmp_path, capsys, more):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = X[:, 0] - X[:, 4] + rng.standard_normal(300)
+    columns = {f"c{j}": X[:, j] for j in range(6)}
+    given = ["--max-features", "3", *([] if "--target" in more else ["--target", "y"]), *more]
+    one = {"late": (y > 0).astype(int)} if "late" in more else {"y": y}
+    pq.write_table(pa.table({**columns, **one}), tmp_path / "a.parquet", row_group_size=70)
+    whole = document(capsys, "select", str(tmp_path / "a.parquet"), *given)
+    found = document(capsys, "select", str(tmp_path / "a.parquet"), *given, "--memory", "1GB")
+    for key in ("chosen", "honest", "null", "stability"):
+        close(found[key], whole[key])
+
+
+def close(found, expected):
+    """The same numbers to 1e-9, and all else the same."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key in expected:
+            close(found[key], expected[key])
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            close(one, other)
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-8, abs=1e-10)
+    else:
+        assert found == expected
 
 
 def test_a_local_cluster_finds_what_this_process_finds(tmp_path):
@@ -202,3 +224,28 @@ def test_a_local_cluster_finds_what_this_process_finds(tmp_path):
     here, there = found
     assert there["chosen"] == here["chosen"]
     assert there["path"]["data"]["fingerprint"] == here["path"]["data"]["fingerprint"]
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_worker_that_dies_while_a_local_cluster_starts(tmp_path, capsys, monkeypatch, failures):
+    """Once: it is started again. Twice: one sentence."""
+    distributed = pytest.importorskip("distributed")
+    started = []
+
+    def dying(**options):
+        started.append(options)
+        if len(started) <= failures:
+            raise RuntimeError("Nanny failed to start.")
+        return real(**options, processes=False, n_workers=1)
+
+    real = distributed.LocalCluster
+    monkeypatch.setattr(distributed, "LocalCluster", dying)
+    folder = written(tmp_path, 300, 8)
+    given = ["--target", "y", "--max-features", "2", "--no-validation", "--quiet"]
+    code = main(["select", str(folder), *given, "--dask", "local"])
+    assert len(started) == 2
+    if failures == 1:
+        assert code == 0
+    else:
+        assert code == 2
+        assert "the worker processes do not start (Nanny failed" in capsys.readouterr().err

@@ -6,18 +6,17 @@ import subprocess
 import sys
 
 import pytest
-import typer
 
-from sparsepath.cli.app import COMMANDS, app
+from sparsepath.cli.commands import app
 
 from .conftest import Run
 
-NAMES = [command.__name__ for command in COMMANDS]
+NAMES = [*app.commands]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_three_examples_that_can_be_typed(run: Run, name) -> None:
-    commands = typer.main.get_command(app).commands
+    commands = app.commands
     shown = run(name, "--help").out
     examples = [shlex.split(line.strip())[1:] for line in shown.splitlines()
                 if line.startswith("    sparsepath ")]  # fmt: skip
@@ -41,10 +40,10 @@ def test_options_stand_in_groups(run: Run) -> None:
 def completed(words: str) -> list[str]:
     """What bash would be offered after these words."""
     typed = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
-    environment = {**os.environ, **typed, "_SPARSEPATH_COMPLETE": "complete_bash"}
+    environment = {**os.environ, **typed, "_SPARSEPATH_COMPLETE": "bash_complete"}
     command = [sys.executable, "-m", "sparsepath"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    return done.stdout.split()
+    return [line.partition(",")[2] for line in done.stdout.split()]
 
 
 def test_completion() -> None:
@@ -56,8 +55,8 @@ def test_completion() -> None:
     assert completed("sparsepath export m.json --to j") == ["javascript", "json"]
 
 
-def test_completion_can_be_shown() -> None:
-    environment = {**os.environ, "_SPARSEPATH_COMPLETE": "source_bash"}
-    command = [sys.executable, "-m", "sparsepath"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert "_SPARSEPATH_COMPLETE=complete_bash" in done.stdout
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown(run: Run, shell) -> None:
+    done = run("--show-completion", shell)
+    assert done.code == 0
+    assert f"{shell}_complete" in done.out

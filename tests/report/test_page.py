@@ -1,6 +1,5 @@
 """The page of a result: what is in it, and in a real browser what it does."""
 
-import base64
 import json
 import re
 import shutil
@@ -19,9 +18,9 @@ from sparsepath import (
     compare,
     stability,
 )
-from sparsepath.cli.preparing import Remark
-from sparsepath.data.cells import table_of
 from sparsepath.report import Seen, contest_page, page, summary
+from sparsepath.report.outcome import Remark
+from sparsepath.tables.cells import table_of
 
 BROWSER = all(map(shutil.which, ("chromium", "chromedriver")))
 browsing = pytest.mark.skipif(not BROWSER, reason="there is no Chromium with its driver")
@@ -162,12 +161,12 @@ def test_clicks_and_keys(n, tmp_path):
         assert features() == list(model.path_.names(3))
         assert len(at("features").find_elements(By.CSS_SELECTOR, "svg.sketch")) == 3
         head = [cell.text for cell in at("features").find_elements(By.CSS_SELECTOR, "thead th")]
-        assert {"coefficient", "weight", "rise without it"} < set(head)
+        assert {"coefficient", "weight", "increase without it"} < set(head)
         alike = any(told["alike"][p] for p in told["subsets"][told["sizes"].index(3)])
         assert ("most alike" in head) == alike
-        assert "stability" in at("chance").text
+        assert "Stability" in at("chance").text
         at("size").send_keys(Keys.ARROW_RIGHT)
-        assert "rise without it" not in at("features").text, "that is of the recommended size"
+        assert "increase without it" not in at("features").text, "that is of the recommended size"
         assert features() == list(model.path_.names(4))
         assert at("size-said").text.startswith(f"4 of {n:,}")
         at("size").send_keys(Keys.HOME)
@@ -181,7 +180,7 @@ def test_clicks_and_keys(n, tmp_path):
         assert "column 3" in shown
         assert all("column 3" in name for name in shown)
         if n > 8:
-            assert f"{n - len(told['features']):,} of {n:,} never are" in at("found").text
+            assert f"{n - len(told['features']):,} of {n:,} are never selected" in at("found").text
         for i, name in enumerate(model.path_.names(3)):
             at(f"in-{i}").send_keys(repr(float(X[0, int(name.split()[1])])))
         found = float(at("predicted").text)
@@ -189,6 +188,31 @@ def test_clicks_and_keys(n, tmp_path):
 
         expected = model.predict(pd.DataFrame(X[:1], columns=model.feature_names_in_))[0]
         assert found == pytest.approx(expected, rel=1e-4)
+
+
+@browsing
+@pytest.mark.parametrize("which", ["path", "contest"])
+def test_no_other_code_runs_and_nothing_is_fetched(which, tmp_path):
+    text = page(made()[2]) if which == "path" else contest()
+    hostile = (
+        "<script>window.ran = 1</script><img src='x' onerror='window.ran = 2'>"
+        "<svg onload='window.ran = 3'></svg><iframe srcdoc='<script>parent.ran = 4</script>'>"
+        "</iframe><a id='link' href='javascript:window.ran = 5'>x</a>"
+        "<base href='https://example.org/'><script src='data:text/javascript,ran=6'></script>"
+    )
+    with opened(tmp_path, text.replace("<main>", f"<main>{hostile}")) as driver:
+        driver.execute_script("document.getElementById('link').click()")
+        found = driver.execute_async_script(
+            "const done = arguments[0];"
+            "fetch('data:,x').then(() => done('fetched'), () => setTimeout("
+            "  () => done([window.ran === undefined, document.baseURI.startsWith('file:')]), 300))"
+        )
+        assert found == [True, True]
+        blocked = driver.get_log("browser")
+        assert len(blocked) >= 7
+        assert all("Content Security Policy" in each["message"] for each in blocked)
+        if which == "path":  # what belongs there runs
+            assert driver.execute_script("return document.querySelectorAll('#path tr').length") > 3
 
 
 @browsing
@@ -336,20 +360,21 @@ def test_a_category_and_a_date_are_filled_in_by_hand(tmp_path):
 
 @browsing
 def test_downloads_are_the_model_in_every_language(tmp_path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     runtime = pytest.importorskip("onnxruntime")
-    model, X, told = made()
-    fetched = """
-        const done = arguments[arguments.length - 1], found = {};
-        const links = [...document.querySelectorAll("#downloads a")];
-        Promise.all(links.map(async (link) => {
-          link.addEventListener("click", (event) => event.preventDefault());
-          link.click();
-          const bytes = new Uint8Array(await (await fetch(link.href)).arrayBuffer());
-          found[link.download] = btoa(String.fromCharCode(...bytes));
-        })).then(() => done(found));
-    """
+    model, X, told = made(names=["a", "=1+1", *"bcdefghi"][:10])
+    folder = tmp_path / "downloads"
     with opened(tmp_path, page(told)) as driver:
-        found = {n: base64.b64decode(t) for n, t in driver.execute_async_script(fetched).items()}
+        allowed = {"behavior": "allow", "downloadPath": str(folder)}
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
+        links = driver.find_elements("css selector", "#downloads a")
+        for link in links:
+            link.click()
+            file = folder / link.get_attribute("download")
+            WebDriverWait(driver, 60).until(lambda _, file=file: file.exists())
+    found = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert len(found) == len(links) == 8
     for language, name in (("c", "model.c"), ("sql", "model.sql"), ("python", "model.py")):
         assert found[name].decode() == model.export(language)
     assert found["model.js"].decode() == model.export("javascript")
@@ -358,4 +383,6 @@ def test_downloads_are_the_model_in_every_language(tmp_path):
     expected = X @ model.coef_ + model.intercept_
     np.testing.assert_allclose(answers[:, 0], expected, rtol=1e-12, atol=1e-12)
     assert json.loads(found["path.json"])["sizes"] == list(model.path_.sizes)
-    assert found["path.csv"].decode().splitlines()[0].startswith("size,error,error_se,error_kind")
+    lines = found["path.csv"].decode().splitlines()
+    assert lines[0].startswith("size,error,error_se,error_kind")
+    assert lines[2].endswith(',"\'=1+1"')

@@ -13,21 +13,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sparsepath.cli.preparing import asked_of
-from sparsepath.cli.progress import Watch
-from sparsepath.cli.reading import Problem
+from sparsepath.cli.column_checks import look
+from sparsepath.cli.input import Problem
+from sparsepath.cli.output import ProgressBar, say
 from sparsepath.cli.rerun import ABOUT, RUN, written
-from sparsepath.cli.results import command, picture
-from sparsepath.cli.screening import look
-from sparsepath.cli.settling import caught
-from sparsepath.cli.show import WIDE_TABLE
-from sparsepath.cli.streams import say
-from sparsepath.comparison import Comparison, compare
-from sparsepath.data.cells import RawTable
+from sparsepath.cli.results import command, picture, without_formulas
+from sparsepath.cli.select import warnings_as_notes
 from sparsepath.data.readers import write_table
-from sparsepath.entrants import PATIENCE_SECONDS, costs
-from sparsepath.files import replacing_together
-from sparsepath.wording import brief
+from sparsepath.methods.candidates import PATIENCE_SECONDS, costs
+from sparsepath.methods.comparison import Comparison, compare
+from sparsepath.report.answer import WIDE_TABLE
+from sparsepath.system.files import replacing_together
+from sparsepath.system.number_format import brief
+from sparsepath.tables.cells import RawTable
 
 SCHEMA = {"schema": "sparsepath/comparison", "schema_version": 1}
 FILES = {
@@ -40,8 +38,8 @@ FILES = {
 
 
 @dataclass(frozen=True)
-class ContestAsked:
-    """What is to be compared, and how long that may take."""
+class ComparisonRequest:
+    """The methods to compare, and how long that may take."""
 
     methods: tuple[str, ...] | None = None
     task: str = "auto"
@@ -50,23 +48,23 @@ class ContestAsked:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the methods that have them
 
 
-def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison:
-    """Tell what it costs, and compare."""
+def run(problem: Problem, request: ComparisonRequest, quiet: bool = True) -> Comparison:
+    """Estimate the cost, then compare."""
     table = problem.table
-    task = problem.task(asked.task)
-    folds = asked.folds if isinstance(asked.folds, int) else len(problem.y)
+    task = problem.task(request.task)
+    folds = request.folds if isinstance(request.folds, int) else len(problem.y)
     known = costs(table.X.shape[0], table.X.shape[1], task.name, len(np.unique(problem.y)), folds)
-    names = asked.methods
+    names = request.methods
     if names is None:
         names = tuple(name for name, seconds in known.items() if seconds <= PATIENCE_SECONDS)
     for remark in [*problem.remarks, *look(table, task)]:
         if remark.said:
             say(remark.said)
     if not quiet:
-        _say_cost(names, known, asked.budget)
+        _say_cost(names, known, request.budget)
     extras = {} if problem.weights is None else {"sample_weight": problem.weights}
-    bar = Watch(None, 1, unit="folds", backward=False, quiet=quiet, what="comparing")
-    with bar as watch, caught() as notes:
+    bar = ProgressBar(None, 1, unit="folds", backward=False, quiet=quiet, what="comparing")
+    with bar as watch, warnings_as_notes() as notes:
 
         def told(name: str, done: int, of: int) -> None:
             places = list(names)
@@ -77,13 +75,13 @@ def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison
             table.X,
             problem.y,
             task=task.name,
-            validation=asked.folds,
+            validation=request.folds,
             groups=problem.groups,
-            budget=asked.budget,
+            budget=request.budget,
             callback=told,
             feature_names=table.names,
-            preparation=asked_of(problem.preparing) if isinstance(table.X, RawTable) else None,
-            options=asked.options,
+            preparation=problem.preparing.parameters if isinstance(table.X, RawTable) else None,
+            options=request.options,
             **extras,
         )
     for note in notes if not quiet else ():
@@ -174,7 +172,7 @@ def write(found: Comparison, folder: Path, data: Path) -> dict[str, Path]:
     drawn = picture(found.plot, dpi=110)
     with replacing_together(folder, list(FILES)) as stage:
         columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
-        write_table(stage / "compare.csv", columns)
+        write_table(stage / "compare.csv", without_formulas(columns))
         (stage / "compare.json").write_text(json.dumps(record), encoding="utf-8")
         (stage / "compare.html").write_text(page, encoding="utf-8")
         (stage / RUN).write_bytes(written(data, told))

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsepath.cli.compare import ContestAsked, run
-from sparsepath.cli.reading import Problem
+from sparsepath.cli.compare import ComparisonRequest, run
+from sparsepath.cli.estimator import SelectionRequest
+from sparsepath.cli.input import Problem
 from sparsepath.cli.results import FILES, MORE_FILES, command, page_of, write_results
-from sparsepath.cli.select import Outcome, search
-from sparsepath.comparison import Comparison
+from sparsepath.cli.select import select
 from sparsepath.data.paper_sets import diabetes
 from sparsepath.data.readers import Table, read_table, write_table
 from sparsepath.errors import FileError, SparsepathError
+from sparsepath.methods.comparison import Comparison
 from sparsepath.report import contest_page
+from sparsepath.report.outcome import Outcome
 
 TARGET = "progression"
 DEMO_METHODS = ("greedy-rls", "floating-rls", "lars")
@@ -51,10 +53,10 @@ def solve(folder: Path, quiet: bool = False) -> tuple[Outcome, Comparison | None
     columns = {name: data.X[:, j] for j, name in enumerate(data.names)}
     write_table(file, {**columns, TARGET: data.y})
     problem = Problem(Table(data.X, data.y, data.names, TARGET, str(file)))
-    outcome = search(problem, {}, quiet=quiet)
+    outcome = select(problem, SelectionRequest(quiet=quiet))
     if outcome.interrupted:
         return outcome, None
-    return outcome, run(problem, ContestAsked(DEMO_METHODS), quiet=True)
+    return outcome, run(problem, ComparisonRequest(DEMO_METHODS), quiet=True)
 
 
 def write_demo(outcome: Outcome, found: Comparison | None, folder: Path) -> dict[str, Path]:

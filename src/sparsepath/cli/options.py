@@ -1,364 +1,375 @@
-"""What is typed after an option, made into values; light, so that help is quick."""
+"""Options as click objects: those of the commands, and those of all methods from their table."""
 
-import csv
-import difflib
-import inspect
-import io
-import math
-import re
-import shlex
-from ast import literal_eval
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
-import typer
+import click
 
-from sparsepath.errors import InputError
-from sparsepath.methods import OPTIONS, Option, having
+from sparsepath.cli.values import TASKS, read
+from sparsepath.methods import METHODS, having
+from sparsepath.methods import OPTIONS as METHOD_OPTIONS
 
-TASKS = ("auto", "regression", "classification")
-TYPES = {"flag": bool, "file": Path}
-Reader = Callable[[str, str], Any]  # from an option and what was typed to what it means
 DATA, SEARCH, HONEST, OUTPUT, RUNNING = "Data", "Search", "Honest error", "Output", "Running"
-GROUPS = {  # of options of methods in the help; the others are of the search
-    **dict.fromkeys(("weights", "groups"), DATA),
+GROUPS = {  # of options of methods in the help; the others belong to the search
+    **dict.fromkeys(("weights", "groups", "class-weight", "threshold"), DATA),
     **dict.fromkeys(("seed", "threads", "checkpoint"), RUNNING),
 }
-THREADS = OPTIONS["threads"].help
+DATA_FILES = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
 
 
-def one_of(
-    option: str, given: str, allowed: Iterable[str], others: Mapping[str, str] | None = None
-) -> str:
-    """The value itself if it is allowed; a near miss, or a name used elsewhere, is pointed out.
-
-    >>> one_of("--loss", "zero_one", ["squared", "zero-one"])
-    'zero-one'
-    """
-    allowed = list(allowed)
-    plain = given.strip().lower().replace("_", "-")
-    if plain in allowed:
-        return plain
-    elsewhere = (others or {}).get(plain)
-    close = difflib.get_close_matches(plain, allowed, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    hint = f" ({elsewhere})" if elsewhere else hint
-    raise InputError(f"{option} {given} is not known{hint}; use one of {', '.join(allowed)}.")
+class InterruptError(Exception):
+    """Ctrl-C before there was anything to keep."""
 
 
-def _number(given: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        return math.nan
+class ValueType(click.ParamType):  # type: ignore[type-arg]
+    """A value that one of the readers of ``values.py`` makes of what is typed."""
+
+    name = "value"
+
+    def __init__(self, kind: str = "", values: tuple[str, ...] = ()) -> None:
+        self.kind, self.values = kind, values
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read a value; defaults of commands are typed too."""
+        if not isinstance(value, str):
+            return value
+        flag = "DATA" if param is None or not param.opts else param.opts[0]
+        return read(flag, self.kind, value, self.values)
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
+        """Values that a shell may complete."""
+        from click.shell_completion import CompletionItem
+
+        found = [value for value in self.values if value.startswith(incomplete)]
+        return [CompletionItem(value) for value in found]
 
 
-def _whole(words: str, fine: Callable[[int], bool]) -> Reader:
-    """Reads a whole number that is fine; else an error says in words what it must be.
+class GroupedOption(click.Option):
+    """An option that belongs to a group in the help, and may belong to methods."""
 
-    >>> READERS["count"]("--threads", "4"), READERS["seed"]("--seed", "0")
-    (4, 0)
-    """
-
-    def read(option: str, given: str) -> int:
-        plain = given.strip()
-        if not plain.isdecimal() or not fine(int(plain)):
-            raise InputError(f"{option} {given} must be {words}.")
-        return int(plain)
-
-    return read
+    def __init__(self, *arguments: Any, group: str, of_method: bool = False, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.group, self.of_method = group, of_method
 
 
-def _real(words: str, fine: Callable[[float], bool]) -> Reader:
-    """Reads a number that is fine.
+class Command(click.Command):
+    """A command whose help shows its options in groups.
 
-    >>> READERS["penalty"]("--l1", "0.01"), READERS["level"]("--significance", "0.05")
-    (0.01, 0.05)
+    Its function gets one argument: an attribute for each option and argument. Options of methods
+    are in the mapping ``of_method``, by name, as far as they were given.
     """
 
-    def read(option: str, given: str) -> float:
-        value = _number(given)
-        if not fine(value):
-            raise InputError(f"{option} {given} must be a number {words}.")
-        return value
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the function of the command; Ctrl-C goes to ``program.main``."""
+        of_method = {p.name for p in self.params if getattr(p, "of_method", False)}
+        own = {name: value for name, value in ctx.params.items() if name not in of_method}
+        given = {
+            str(name).replace("_", "-"): ctx.params[str(name)]
+            for name in sorted(map(str, of_method))
+            if ctx.params[str(name)] is not None
+        }
+        try:
+            return ctx.invoke(_callback(self), SimpleNamespace(**own, of_method=given))
+        except KeyboardInterrupt as error:
+            raise InterruptError from error
 
-    return read
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Arguments, then the groups in their order, then what belongs to none."""
+        groups: dict[str, list[tuple[str, str]]] = {
+            name: [] for name in ("Arguments", DATA, SEARCH, HONEST, OUTPUT, RUNNING, "Help")
+        }
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, DescribedArgument):
+                groups["Arguments"].append((str(parameter.metavar), parameter.text))
+            elif (record := parameter.get_help_record(ctx)) is not None:
+                groups[getattr(parameter, "group", "Help")].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
 
 
-def _folds(*named: str) -> Reader:
-    """Reads a number of parts to leave out, or one of some words.
+def _callback(command: click.Command) -> Callable[..., Any]:
+    assert command.callback is not None
+    return command.callback
 
-    >>> READERS["folds"]("--validation", "5"), READERS["folds"]("--validation", "Time")
-    (5, 'time')
-    >>> READERS["cv"]("--cv", "LOO")
-    'loo'
+
+class DescribedArgument(click.Argument):
+    """An argument with a line in the help."""
+
+    def __init__(self, name: str, metavar: str, text: str, kind: str = "file") -> None:
+        super().__init__([name], metavar=metavar, type=ValueType(kind))
+        self.text = text
+
+
+class CommandOption(NamedTuple):
+    """An option of a command.
+
+    ``kind`` is a kind of value of ``values.py``, "flag", or nothing for text; ``flags`` are what is
+    typed if not its name with dashes before it, ``shown`` stands in the help for the default,
+    ``values`` are what a shell completes it with.
     """
-    listed = f"{', or ' if len(named) == 1 else ', '}{' or '.join(named)}"
-    whole = _whole(f"a number of folds from 2 up{listed}", lambda n: n >= 2)
 
-    def read(option: str, given: str) -> int | str:
-        word = given.strip().lower()
-        return word if word in named else whole(option, given)
+    group: str
+    metavar: str
+    help: str
+    kind: str = ""
+    flags: str = ""
+    shown: str = ""
+    values: tuple[str, ...] = ()
+    required: bool = False
 
-    return read
-
-
-def size(option: str, given: str) -> float:
-    """A number of bytes.
-
-    >>> size("--memory", "2GB"), size("--memory", "512 MB")
-    (2000000000.0, 512000000.0)
-    """
-    plain = given.strip().upper().removesuffix("B").strip()
-    units = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-    unit = units.get(plain[-1:], 1.0)
-    found = _number(plain[:-1] if plain[-1:] in units else plain) * unit
-    if not 1e6 <= found < math.inf:
-        raise InputError(f"{option} {given} must be a size such as 2GB or 500MB, from 1MB up.")
-    return found
-
-
-def duration(option: str, given: str) -> float:
-    """Seconds, from a number and a unit.
-
-    >>> duration("--budget", "5min"), duration("--budget", "1.5 h"), duration("--budget", "20")
-    (300.0, 5400.0, 20.0)
-    """
-    plain = given.strip().lower()
-    units = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
-    number = plain.rstrip("abcdefghijklmnopqrstuvwxyz ")
-    value, unit = _number(number), units.get(plain[len(number) :].strip(), math.nan)
-    if not 0 < value * unit < math.inf:
-        raise InputError(f"{option} {given} must be a time, such as 90s, 5min or 1h.")
-    return value * unit
-
-
-def preparing(asked: Any) -> Any:
-    """What becomes of missing values and dates."""
-    from sparsepath.cli.preparing import MISSING_TYPED, Preparing
-    from sparsepath.data.features import DATES
-
-    missing = one_of("--missing", asked.missing, MISSING_TYPED)
-    return Preparing(missing, one_of("--dates", asked.dates, DATES))
-
-
-def writing(asked: Any) -> dict[str, str]:
-    """How a text file is written, or which sheet of a workbook it is, as far as that was said.
-
-    >>> from types import SimpleNamespace
-    >>> writing(SimpleNamespace(delimiter="space", decimal=",", sheet=None))
-    {'delimiter': ' ', 'decimal': ','}
-    """
-    said = {n: getattr(asked, n, None) for n in ("delimiter", "decimal", "encoding", "sheet")}
-    known = {name: value for name, value in said.items() if value is not None}
-    if (mark := known.get("decimal", ".")) not in (".", ","):
-        raise InputError(f"--decimal {mark} is not known; use . or ,")
-    named = {"tab": "\t", "space": " ", "\\t": "\t"}
-    return {name: named.get(value, value) for name, value in known.items()}
-
-
-def sample(option: str, given: str) -> tuple[int, int]:
-    """A number of rows and the seed they are drawn with.
-
-    >>> sample("--sample", "1000"), sample("--sample", "1000:7")
-    ((1000, 0), (1000, 7))
-    """
-    rows, _, start = given.partition(":")
-    return READERS["count"](option, rows), READERS["whole"](option, start or "0")
-
-
-def names(option: str, given: str) -> list[str]:
-    """Column names between commas; a name with a comma in it stands in double quotes.
-
-    >>> names("--drop", 'age, "height, cm"')
-    ['age', 'height, cm']
-    """
-    try:
-        [found] = csv.reader([given], skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):
-        found = []
-    found = [name.strip() for name in found]
-    if not found or not all(found):
-        raise InputError(f"{option} {given!r} holds an empty name; write names as A,B,C.")
-    return found
-
-
-def rows(option: str, given: str) -> tuple[str, str, str]:
-    """A column and the value that the rows must have in it, or must not have.
-
-    >>> rows("--rows", "split=train"), rows("--rows", "split!=train")
-    (('split', '=', 'train'), ('split', '!=', 'train'))
-    """
-    column, sign, value = given.partition("=")
-    if sign and column.endswith("!"):
-        column, sign = column[:-1], "!="
-    if not (column.strip() and sign):
-        raise InputError(
-            f"{option} {given!r} must be a column and a value, as in split=train or split!=train."
-        )
-    return column.strip(), sign, value.strip()
-
-
-def alpha(option: str, given: str) -> str | float | list[float]:
-    """A penalty, several between commas, or "loo".
-
-    >>> alpha("--alpha", "0.1,1,10"), alpha("--alpha", "2"), alpha("--alpha", "loo")
-    ([0.1, 1.0, 10.0], 2.0, 'loo')
-    """
-    if given.strip().lower() == "loo":
-        return "loo"
-    values = [_number(part) for part in given.split(",")]
-    if not all(0 <= value < math.inf for value in values):
-        raise InputError(
-            f"{option} {given} must be a number from 0 up, several between commas, or loo."
-        )
-    return values[0] if len(values) == 1 else values
-
-
-def choose(option: str, given: str) -> str | int | float:
-    """How to settle on a size: a rule, a size, or a fraction of the least error.
-
-    >>> choose("--choose", "one-se"), choose("--choose", "4"), choose("--choose", "0.05")
-    ('one_se', 4, 0.05)
-    """
-    plain = given.strip().lower().replace("-", "_")
-    if plain in ("one_se", "min"):
-        return plain
-    if plain.isdecimal():
-        return int(plain)
-    fraction = _number(given)
-    if not 0 <= fraction < 1:
-        raise InputError(
-            f"{option} {given} must be one_se, min, a number of features such as 4, or a fraction "
-            "of the least error such as 0.05."
-        )
-    return fraction
-
-
-def loss(option: str, given: str) -> str:
-    """One of the losses there are, of those with a parameter with its value if you like.
-
-    >>> loss("--loss", "zero_one"), loss("--loss", "Huber:20")
-    ('zero-one', 'huber:20.0')
-    """
-    name, colon, number = given.partition(":")
-    plain = one_of(option, name, OPTIONS["loss"].values)
-    if not colon:
-        return plain
-    from sparsepath.rls.criteria.table import NUMBERS
-
-    scaled = [name.replace("_", "-") for name, criterion in NUMBERS.items() if vars(criterion)]
-    if plain not in scaled or not 0 < _number(number) < math.inf:
-        raise InputError(
-            f"{option} {given}: a number above 0, in the units of the target, may follow "
-            f"{' and '.join(scaled)} only, as in huber:2.5."
-        )
-    return f"{plain}:{_number(number)}"
-
-
-def check_checkpoint(file: str | Path | None) -> None:
-    """Refuse to go on where there is nothing to go on from; several penalties have a file each."""
-    if file is None:
-        raise InputError("--resume goes on from a file: give --checkpoint FILE too.")
-    path = Path(file)
-    if not path.is_file() and not list(path.parent.glob(f"{path.stem}-*{path.suffix}")):
-        raise InputError(
-            f"--resume: there is no checkpoint {path}; leave --resume out to start afresh."
+    def as_click(self, name: str, default: str) -> GroupedOption:
+        """The option of a command, with a default as it would be typed."""
+        flags = [name.replace("-", "_"), *(self.flags or f"--{name}").split()]
+        if self.kind == "flag":
+            return GroupedOption(flags, group=self.group, help=self.help, is_flag=True)
+        return GroupedOption(
+            flags,
+            group=self.group,
+            help=self.help,
+            metavar=self.metavar,
+            type=ValueType(self.kind, self.values),
+            default=default or None,
+            show_default=self.shown or bool(default),
+            required=self.required,
         )
 
 
-READERS: dict[str, Reader] = {  # by what an option is; any other means itself
-    "count": _whole("a whole number from 1 up", lambda n: n >= 1),
-    "whole": _whole("a whole number from 0 up", lambda n: True),
-    "seed": _whole("a whole number from 0 up, below 2**32", lambda n: n < 2**32),
-    "shuffles": _whole(
-        "a whole number from 19 up: of N shuffles the least p-value is 1/(N+1)", lambda n: n >= 19
+# For the help, without loading what writes them.
+LANGUAGES = {
+    "c": "one C99 file, no allocation",
+    "javascript": "one function",
+    "python": "one module",
+    "sql": "one expression, SQLite and DuckDB",
+    "onnx": "a graph; needs the onnx package",
+    "json": "the formula as plain data",
+}
+
+COMMAND_OPTIONS = {
+    "target": CommandOption(
+        DATA,
+        "COL",
+        "Column to predict, by name or position (-1: the last). Required, except for svmlight.",
+        flags="--target -t",
     ),
-    "halves": _whole("an even number from 2 up, such as 50", lambda n: n >= 2 and n % 2 == 0),
-    "penalty": _real("from 0 up", lambda value: 0 <= value < math.inf),
-    "budget": _real("above 0", lambda value: 0 < value < math.inf),
-    "level": _real("from 0.001 up, below 1", lambda value: 0.001 <= value < 1),
-    "folds": _folds("loo", "time"),
-    "cv": _folds("loo"),
-    "size": size,
-    "duration": duration,
-    "sample": sample,
-    "names": names,
-    "rows": rows,
-    "alpha": alpha,
-    "choose": choose,
-    "loss": loss,
+    "true-values": CommandOption(
+        DATA, "COL", "Column of the true values: print the error too.", flags="--target -t"
+    ),
+    "id": CommandOption(DATA, "COL", "Column to put before the predictions, as the names of rows."),
+    "drop": CommandOption(DATA, "A,B", "Columns to exclude from the features.", "names"),
+    "rows": CommandOption(
+        DATA, "COL=VALUE", "Rows to use, such as split=train or split!=test.", "rows"
+    ),
+    "keep-index": CommandOption(
+        DATA,
+        "",
+        "Keep columns that only number the rows (an unnamed first column, or one that counts "
+        "0, 1, 2, ...) as features.",
+        "flag",
+    ),
+    "missing": CommandOption(
+        DATA,
+        "HOW",
+        "Missing values: error (raise an error), median (impute the median or most frequent "
+        "value), indicator (also mark them in a column), drop-rows, drop-columns.",
+        kind="one_of",
+        values=("error", "median", "indicator", "drop-rows", "drop-columns"),
+    ),
+    "dates": CommandOption(
+        DATA,
+        "HOW",
+        "Dates: error (raise an error), or parts (year, month, day, weekday, hour).",
+        kind="one_of",
+        values=("error", "parts"),
+    ),
+    "categorical": CommandOption(
+        DATA, "A,B", "Columns of numbers that are codes of categories, such as zip.", "names"
+    ),
+    "ordered": CommandOption(
+        DATA,
+        "SPEC",
+        "Columns with ordered values, such as 'q1=low<mid<high'; q* means all that begin with q.",
+        "ordered",
+    ),
+    "delimiter": CommandOption(DATA, "C", "Column separator of a text file (default: detected)."),
+    "decimal": CommandOption(DATA, "C", "Decimal mark of a text file: . or , (default: detected)."),
+    "encoding": CommandOption(
+        DATA, "NAME", "Encoding of a text file, such as latin-1 or utf-16 (default: UTF-8)."
+    ),
+    "sheet": CommandOption(DATA, "NAME", "Sheet of a workbook; required if several have cells."),
+    "names": CommandOption(
+        DATA,
+        "FILE",
+        "Text file with one column name per line, for data without names: svmlight, npy, "
+        "CSV without a header.",
+        "file",
+    ),
+    "sample": CommandOption(
+        DATA,
+        "N",
+        "Use N random rows, for a first look; N:SEED sets the seed (default: 0).",
+        "sample",
+    ),
+    "weights": CommandOption(DATA, "COL", "Column of weights."),
+    "groups": CommandOption(DATA, "COL", "Column of groups; folds keep groups together."),
+    "method": CommandOption(SEARCH, "NAME", "Method, see below.", "method", values=(*METHODS,)),
+    "methods": CommandOption(
+        SEARCH,
+        "A,B",
+        "Methods to compare, see below.",
+        "names",
+        shown="those that suit the task and the size",
+        values=(*METHODS,),
+    ),
+    "task": CommandOption(SEARCH, "T", f"{', '.join(TASKS)}.", "one_of", values=TASKS),
+    "max-features": CommandOption(
+        SEARCH, "K", "Largest size on the path.", "count", shown="as for select"
+    ),
+    "cv": CommandOption(
+        SEARCH, "CV", "Cross-validation in the search: loo or a number of folds.", "cv"
+    ),
+    "size": CommandOption(
+        SEARCH,
+        "K",
+        "Use the model with this many features instead of the recommended one.",
+        "whole",
+    ),
+    "validation": CommandOption(
+        HONEST,
+        "N",
+        "Outer folds for the error on new data, by which the size is chosen; loo: one row at a "
+        "time; time: parts in row order, each predicted from the rows before it.",
+        "folds",
+        shown="10; 5 for nonlinear methods",
+    ),
+    "no-validation": CommandOption(HONEST, "", "No honest error: faster.", "flag"),
+    "folds": CommandOption(
+        HONEST,
+        "N",
+        "Outer folds, the same for all methods; or loo, or time.",
+        "folds",
+        flags="--validation",
+    ),
+    "null": CommandOption(
+        HONEST, "N", "Repeat the search on N shuffled targets, for a p-value.", "shuffles"
+    ),
+    "stability": CommandOption(
+        HONEST,
+        "N",
+        "Repeat the search on N random halves: are the same features selected?",
+        "halves",
+    ),
+    "out": CommandOption(
+        OUTPUT,
+        "DIR",
+        "Write results and an HTML report to this folder.",
+        "file",
+        flags="--out -o",
+    ),
+    "out-file": CommandOption(
+        OUTPUT, "FILE", "Write here instead of to stdout.", "file", flags="--out -o"
+    ),
+    "out-table": CommandOption(
+        OUTPUT, "FILE", "Write to this .csv, .parquet or .npy file.", "file", flags="--out -o"
+    ),
+    "model-format": CommandOption(
+        OUTPUT,
+        "F",
+        "json: models as plain data; joblib: also the estimator, as a pickle.",
+        "one_of",
+        values=("json", "joblib"),
+    ),
+    "dtype": CommandOption(OUTPUT, "T", "double or float: onnx.", shown="double"),
+    "page": CommandOption(OUTPUT, "FILE", "The page.", "file", flags="--out"),
+    "to": CommandOption(
+        OUTPUT, "NAME", "The language, see below.", "one_of", values=(*LANGUAGES,), required=True
+    ),
+    "json": CommandOption(OUTPUT, "", "Print one JSON document.", "flag"),
+    "quiet": CommandOption(OUTPUT, "", "Print only the answer.", "flag"),
+    "verbose": CommandOption(
+        OUTPUT, "", "Print details: what the figures mean, corrections, settings.", "flag"
+    ),
+    "memory": CommandOption(
+        RUNNING,
+        "SIZE",
+        "Read the data in passes, with at most this much memory, such as 2GB.",
+        "size",
+    ),
+    "dask": CommandOption(RUNNING, "ADDRESS", "Address of a Dask cluster, or 'local'."),
+    "resume": CommandOption(
+        RUNNING, "", "Resume from --checkpoint FILE, which must exist.", "flag"
+    ),
+    "budget": CommandOption(
+        RUNNING,
+        "TIME",
+        "Such as 90s, 5min or 1h: skip methods that would not finish in time.",
+        "duration",
+    ),
+    "seed": CommandOption(RUNNING, "N", "Random seed.", "seed", shown="0"),
+    "threads": CommandOption(
+        RUNNING,
+        "N",
+        METHOD_OPTIONS["threads"].help,
+        "count",
+        flags="--threads --jobs",
+        shown="one per core",
+    ),
+    "anyway": CommandOption(RUNNING, "", "Run even if the data have changed.", "flag"),
 }
 
 
-def value(name: str, given: Any) -> Any:
-    """What was given for an option of a method, made into what it means.
-
-    >>> value("max-features", "4"), value("loss", "zero_one"), value("weights", "w")
-    (4, 'zero-one', 'w')
-    """
-    option = OPTIONS[name]
-    if option.kind == "one_of":
-        return one_of(f"--{name}", given, option.values)
-    reader = READERS.get(option.kind)
-    return given if reader is None else reader(f"--{name}", given)
-
-
-_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
-_PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
-_FOLDS = re.compile(r"\bvalidation=(?=\d)")
-_BESIDE = re.compile(r"\b\w+='[\w-]+' \((--[\w -]+)\)")  # the words of both, side by side
-_DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
-
-
-def typed(message: str) -> str:
-    """What an estimator says of its parameters, as they are typed here.
-
-    >>> typed("cv=3 is more than the 2 samples; give 2 or less.")
-    '--cv 3 is more than the 2 samples; give 2 or less.'
-    >>> typed("leave them out by drop=['a', 'b'].")
-    'leave them out by --drop a,b.'
-    >>> typed("dates='parts' (--dates parts) makes parts of them.")
-    '--dates parts makes parts of them.'
-    """
-    message = _FOLDS.sub("--validation ", _BESIDE.sub(r"\1", message))
-    message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
-    return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)
-
-
-def listing(columns: Iterable[str]) -> str:
-    r"""Names as ``names`` reads them, in quotes for the shell where it needs them.
-
-    >>> listing(["a", "height, cm"])
-    '\'a,"height, cm"\''
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(columns)
-    return shlex.quote(text.getvalue())
-
-
-def parameters() -> list[inspect.Parameter]:
-    """The options of all methods as parameters of a command."""
-    return [
-        inspect.Parameter(
-            name.replace("-", "_"),
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[TYPES.get(option.kind, str) | None, _described(name, option)],
+def method_options() -> list[click.Parameter]:
+    """The options of all methods, from the table of methods."""
+    made: list[click.Parameter] = []
+    for name, option in METHOD_OPTIONS.items():
+        flags = [name.replace("-", "_"), f"--{name}"]
+        text = option.help.format(
+            methods=" and ".join(having(name)), values=", ".join(option.values)
         )
-        for name, option in OPTIONS.items()
-    ]
+        more: dict[str, Any] = {
+            "metavar": option.metavar,
+            "type": ValueType(option.kind, option.values),
+        }
+        if option.kind == "flag":
+            flags[1], more = f"--{name}/--no-{name}", {"is_flag": True}
+        if name == "threads":
+            flags.append("--jobs")
+        group = GROUPS.get(name, SEARCH)
+        shown = option.default or False
+        made.append(
+            GroupedOption(
+                flags,
+                group=group,
+                of_method=True,
+                help=text,
+                default=None,
+                show_default=shown,
+                **more,
+            )
+        )
+    return made
 
 
-def _described(name: str, option: Option) -> Any:
-    flags = f"--{name}/--no-{name}" if option.kind == "flag" else f"--{name}"
-    methods = " and ".join(having(name))
-    return typer.Option(
-        flags,
-        *(["--jobs"] if name == "threads" else []),
-        metavar=option.metavar or None,
-        show_default=option.default or True,
-        help=option.help.format(methods=methods, values=", ".join(option.values)),
-        rich_help_panel=GROUPS.get(name, SEARCH),
-    )
+def options(names: str) -> list[click.Parameter]:
+    """Options of a command by their names in ``COMMAND_OPTIONS``; ``name=value`` has a default."""
+    pairs = (each.partition("=") for each in names.split())
+    return [COMMAND_OPTIONS[name].as_click(name, default) for name, _, default in pairs]
+
+
+def examples(*commands: str, then: str = "") -> str:
+    """Commands to copy, below the options, and more."""
+    lines = "\n".join(f"  sparsepath {command}" for command in commands)
+    return f"\b\nExamples:\n{lines}" + (f"\n\n\b\n{then}" if then else "")
+
+
+def listed(title: str, lines: Mapping[str, str]) -> str:
+    """Names with a line for each, below the options."""
+    width = max(map(len, lines))
+    return "\n".join([title, *(f"  {name:{width}}  {text}" for name, text in lines.items())])
+
+
+def list_of_methods() -> str:
+    """Every method with its summary."""
+    return listed("Methods:", {name: method.summary for name, method in METHODS.items()})

@@ -14,28 +14,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath import saved
-from sparsepath.cli import figures
-from sparsepath.cli.reading import is_sparse
-from sparsepath.cli.results import CHECKSUM, MODEL
-from sparsepath.cli.streams import say
-from sparsepath.data.cells import placed, raw_table
-from sparsepath.data.door import some_of
+from sparsepath.cli.input import is_sparse
+from sparsepath.cli.output import say
+from sparsepath.cli.results import CHECKSUM, MODEL, without_formulas
+from sparsepath.data.column_lookup import Rows, checked_target, find_column, rows_where
 from sparsepath.data.formats import read_columns
 from sparsepath.data.layout import BY_NUMBER, Layout, same_columns
 from sparsepath.data.names import NumberedNames
-from sparsepath.data.picking import Rows, checked_target, find_column, rows_where
 from sparsepath.data.readers import read_table, write_table
+from sparsepath.data.validation import some_of
 from sparsepath.errors import FileError, InputError
-from sparsepath.saved import SavedModel
+from sparsepath.models import saved
+from sparsepath.models.saved import SavedModel
+from sparsepath.report import figures
+from sparsepath.tables.cells import placed, raw_table
 
 Array = NDArray[Any]
 NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
 
 
 @dataclass(frozen=True)
-class PredictionAsked:
-    """Of which file, of which rows, and by which column the predictions are to be judged."""
+class PredictionInput:
+    """File, rows and target column that predictions are evaluated on."""
 
     path: Path
     rows: Rows | None = None
@@ -45,7 +45,7 @@ class PredictionAsked:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Predictions:
     """Predictions as columns, and their error if there is a target to judge them by."""
 
     columns: dict[str, Array]
@@ -76,45 +76,46 @@ def load_model(path: Path, size: int | None = None) -> SavedModel:
     return model
 
 
-def predict(model: Any, asked: PredictionAsked) -> Predicted:
+def predict(model: Any, given: PredictionInput) -> Predictions:
     """Predictions as columns: ``prediction``, or for a classifier ``label`` and ``score``.
 
-    With more than two classes there is a score for each, ``score_A`` and so on. Only the columns
+    With more than two classes there is a score for each, ``score_A`` and so on. Probabilities are
+    ``probability_A`` and so on; with two classes that of the second alone. Only the columns
     that the model uses need be there, in any order.
     """
-    given = getattr(model, "feature_names_in_", None)
+    known = getattr(model, "feature_names_in_", None)
     names: Sequence[str] = NumberedNames(model.n_features_in_)
-    names = names if given is None else [str(name) for name in given]
+    names = names if known is None else [str(name) for name in known]
     used = np.asarray(getattr(model, "selected_", np.arange(len(names))), dtype=np.intp)
-    read = _sparse_blocks if is_sparse(asked.path) else _dense_blocks
+    read = _sparse_blocks if is_sparse(given.path) else _dense_blocks
     preparation = getattr(model, "preparation_", None)
     read = read if preparation is None else _raw_blocks
     layout = Layout.of_model(model)
     if layout.numbers:  # the names are for people; the file goes by numbers
         names = [f"x{number}" for number in layout.numbers]
-    y, ids, blocks = read(asked, layout, names, used)
+    y, ids, blocks = read(given, layout, names, used)
     if preparation is not None:
         (raw,) = blocks
         for note in preparation.unseen(raw, used.tolist()):
             say(f"Note: {note}")
         blocks = iter([raw])
     parts: list[dict[str, Array]] = []
-    with placed(asked.path), warnings.catch_warnings():
+    with placed(given.path), warnings.catch_warnings():
         # The columns are put in the order of the names, but arrays do not carry names.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         parts.extend(_columns(model, X) for X in blocks)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if again := [name for name in ids if name in columns]:
-        raise InputError(f"{asked.path}: --id {again[0]}: predictions are called so themselves.")
+        raise InputError(f"{given.path}: --id {again[0]}: predictions are called so themselves.")
     if y is None:
-        return Predicted(ids | columns, {})
+        return Predictions(ids | columns, {})
     if y.dtype.kind in "biuf" and "label" in columns and columns["label"].dtype.kind not in "biuf":
         y = y.astype(str)
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
-            f"{asked.path}: target {asked.target!r} is text, and the model predicts numbers."
+            f"{given.path}: target {given.target!r} is text, and the model predicts numbers."
         )
-    return Predicted(ids | columns, figures.on_rows(model, columns, y))
+    return Predictions(ids | columns, figures.on_rows(model, columns, y))
 
 
 def _columns(model: Any, X: Any) -> dict[str, Array]:
@@ -127,22 +128,28 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
     if hasattr(model, "decision_function"):
         scores = model.decision_function(X)
         if scores.ndim == 1:
-            return {**columns, "score": scores}
-        columns |= {f"score_{c}": scores[:, j] for j, c in enumerate(model.classes_)}
+            columns["score"] = scores
+        else:
+            columns |= {f"score_{c}": scores[:, j] for j, c in enumerate(model.classes_)}
+    if hasattr(model, "predict_proba"):
+        shares = model.predict_proba(X)
+        first = 1 if shares.shape[1] == 2 else 0
+        named = list(enumerate(model.classes_))[first:]
+        columns |= {f"probability_{c}": shares[:, j] for j, c in named}
     return columns
 
 
 def _sparse_blocks(
-    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
     """The columns in use of an svmlight file, all else zero; what the file lacks is zero."""
     from scipy.sparse import csr_array
 
-    if asked.ids is not None:
-        raise InputError(f"{asked.path}: svmlight files have no column for --id.")
-    table = read_table(asked.path, target=asked.target, rows=asked.rows)
+    if given.ids is not None:
+        raise InputError(f"{given.path}: svmlight files have no column for --id.")
+    table = read_table(given.path, target=given.target, rows=given.rows)
     file = table.layout or Layout(BY_NUMBER, len(table.names))
-    called = same_columns(asked.path, layout, [names[i] for i in used], file, table.names)
+    called = same_columns(given.path, layout, [names[i] for i in used], file, table.names)
     places = [table.names.index(name) if name in table.names else -1 for name in called]
     there = sorted((place, i) for place, i in zip(places, used.tolist(), strict=True) if place >= 0)
     from_, to = np.array(there, dtype=np.intp).reshape(-1, 2).T
@@ -153,27 +160,27 @@ def _sparse_blocks(
         (entries.data[keep], (entries.row[keep], to[at[keep]])),
         shape=(entries.shape[0], len(names)),
     )
-    return (table.y if asked.target is not None else None), {}, iter([X])
+    return (table.y if given.target is not None else None), {}, iter([X])
 
 
 def _raw_blocks(
-    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
     """The columns in use of a table, as they are."""
-    if is_sparse(asked.path):
-        raise InputError(f"{asked.path}: the model takes tables with text or missing values.")
-    y, ids, chosen, n = _chosen(asked, layout, names, used)
-    with placed(asked.path):
+    if is_sparse(given.path):
+        raise InputError(f"{given.path}: the model takes tables with text or missing values.")
+    y, ids, chosen, n = _chosen(given, layout, names, used)
+    with placed(given.path):
         raw = raw_table({str(names[i]): values for i, values in chosen.items()})
     return y, ids, iter([raw if chosen else np.zeros((n, len(names)))])
 
 
 def _dense_blocks(
-    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
     """The columns in use of a table, all else zero, some rows at a time."""
-    y, ids, chosen, n = _chosen(asked, layout, names, used)
-    _refuse_unusable(asked.path, {str(names[i]): values for i, values in chosen.items()})
+    y, ids, chosen, n = _chosen(given, layout, names, used)
+    _refuse_unusable(given.path, {str(names[i]): values for i, values in chosen.items()})
     block = max(NUMBERS_AT_ONCE // len(names), 1)
 
     def blocks() -> Iterator[Any]:
@@ -187,11 +194,11 @@ def _dense_blocks(
 
 
 def _chosen(
-    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], dict[int, Array], int]:
     """The target, what names the rows, the columns in use by their places, the number of rows."""
-    path = asked.path
-    columns, beside, file, *_ = read_columns(path, **asked.writing)
+    path = given.path
+    columns, beside, file, *_ = read_columns(path, **given.writing)
     known = list(columns)
     every = beside | columns
     keep: Any = slice(None)
@@ -203,14 +210,14 @@ def _chosen(
             raise InputError(f"{path}: array {name!r} has {len(every[name])} rows, not {n_rows}.")
         return name, every[name]
 
-    if asked.rows is not None:
-        name, values = column(str(asked.rows[0]))
-        keep = rows_where(path, name, values, asked.rows)
+    if given.rows is not None:
+        name, values = column(str(given.rows[0]))
+        keep = rows_where(path, name, values, given.rows)
     y = None
-    if asked.target is not None:
-        name, values = column(asked.target)
+    if given.target is not None:
+        name, values = column(given.target)
         y = checked_target(path, name, values[keep])
-    ids = {} if asked.ids is None else dict([column(asked.ids)])
+    ids = {} if given.ids is None else dict([column(given.ids)])
     ids = {name: values[keep] for name, values in ids.items()}
     called = same_columns(path, layout, [names[i] for i in used], file, known)
     if missing := [name for name in called if name not in columns]:
@@ -244,12 +251,13 @@ def _refuse_unusable(path: Path, columns: dict[str, Array]) -> None:
             )
 
 
-def write(found: Predicted, out: Path | None, as_json: bool, quiet: bool) -> None:
+def write(found: Predictions, out: Path | None, as_json: bool, quiet: bool) -> None:
     """Predictions to a file, or to stdout as CSV or as a JSON document; their error in words."""
     columns = found.columns
     rows = len(next(iter(columns.values())))
     if out is not None:
-        write_table(out, columns)
+        is_csv = out.suffix.lower() not in (".parquet", ".pq", ".npy")
+        write_table(out, without_formulas(columns) if is_csv else columns)
         if not (as_json or quiet):
             print(f"Written: {out} ({rows:,} rows)")
     if as_json:
@@ -258,8 +266,9 @@ def write(found: Predicted, out: Path | None, as_json: bool, quiet: bool) -> Non
     elif out is None:
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*map(_plain, columns.values()), strict=True))
+        shown = without_formulas(columns)
+        writer.writerow(shown)
+        writer.writerows(zip(*map(_plain, shown.values()), strict=True))
         sys.stdout.flush()
         sys.stdout.buffer.write(text.getvalue().encode())  # UTF-8, whatever the terminal is
     if found.error and not as_json:

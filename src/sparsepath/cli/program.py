@@ -10,22 +10,19 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import typer
+import click
 
-from sparsepath.cli.app import app
-from sparsepath.cli.options import typed
+from sparsepath.cli.commands import EXIT_INTERRUPTED, app
+from sparsepath.cli.options import InterruptError
+from sparsepath.cli.output import say
 from sparsepath.cli.rerun import note
-from sparsepath.cli.searching import EXIT_INTERRUPTED
-from sparsepath.cli.streams import say
-from sparsepath.cli.teaching import InterruptError
+from sparsepath.cli.values import typed
 from sparsepath.errors import SparsepathError
 
 TERMINATED = 143
 MOMENT = 0.01  # seconds until an interrupt that was dropped is sent again
 LONGEST_MESSAGE = 2000  # characters of a message; what is quoted in it is cut before
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-# What typer raises for bad usage; newer versions of typer carry their own copy of click.
-_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 if all went well, 2 with one sentence on stderr if the input or an option cannot be used, 130
     after Ctrl-C, 143 after SIGTERM.
     """
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
             stream.reconfigure(errors="replace")  # a name that it cannot show is no reason to fail
@@ -42,13 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return TERMINATED if code == EXIT_INTERRUPTED and signals.terminated else code
 
 
+def open_streams() -> None:
+    """Where stdout or stderr is closed, write to nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     note(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=arguments, prog_name="sparsepath", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except (BrokenPipeError, SystemExit):  # typer makes the one of the other
+    except (BrokenPipeError, SystemExit):  # click makes the one of the other
         _forget_output()  # whoever read our output has seen enough
         return 0
     except SparsepathError as error:
@@ -60,9 +65,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _refuse(f"cannot write the output: {error.strerror}.")
     except MemoryError as error:
         return _refuse(f"there is not enough memory ({str(error).rstrip('.') or 'all is in use'}).")
-    except _UsageError as error:
+    except click.ClickException as error:
         return _refuse(f"{error.format_message().rstrip('.')}; see sparsepath --help.")
-    except (InterruptError, typer.Abort, KeyboardInterrupt):
+    except (InterruptError, click.Abort, KeyboardInterrupt):
         say("Interrupted.")
         return EXIT_INTERRUPTED
 

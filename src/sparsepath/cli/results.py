@@ -5,23 +5,28 @@ import io
 import json
 import math
 import os
+import re
 import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
+from sparsepath.cli.input import InputSpec
 from sparsepath.cli.rerun import ABOUT, RUN, written
-from sparsepath.cli.select import Outcome
+from sparsepath.cli.values import check_name
 from sparsepath.data.readers import write_table
 from sparsepath.data.sources import Source
 from sparsepath.errors import FileError
-from sparsepath.files import replacing_together, same_file
-from sparsepath.saved import SavedModel
+from sparsepath.models.saved import SavedModel
+from sparsepath.report.outcome import Outcome, beneath
+from sparsepath.system.files import replacing_together, same_file
 
 FILES = {
     "path.json": "the whole path, for SelectionPath.load",
@@ -41,11 +46,21 @@ MORE_FILES = {
     "compare.html": "several methods on one page, on the same rows left out",
     "diabetes.csv": "the data",
 }
+PANDAS_READERS = {
+    ".csv": "read_csv",
+    ".parquet": "read_parquet",
+    ".pq": "read_parquet",
+    ".feather": "read_feather",
+}
+LONGEST_CODE = 10_000  # characters of an estimator
 SCHEMA = {"schema": "sparsepath/selection", "schema_version": 1}
+# What a spreadsheet computes when it opens a CSV file; a sign before a number is none.
+FORMULA = re.compile(r"[=@\t\r].|[+-](?![\d.,]*\d(e[+-]?\d+)?$).", re.DOTALL | re.IGNORECASE)
 
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder in which nothing can be written, before any long work."""
+    check_name(folder)
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
@@ -88,17 +103,36 @@ def write_results(
         path.save(stage / "path.json")
         frame = path.to_frame("pyarrow")
         columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
-        write_table(stage / "path.csv", columns)
+        write_table(stage / "path.csv", without_formulas(columns))
         made = {
             "path.png": picture(partial(path.plot_path, chosen=outcome.size)),
             "curve.png": picture(partial(path.plot_curve, chosen=outcome.size)),
             "honest.json": json.dumps(judged(outcome), allow_nan=False).encode(),
-            RUN: written(Path(outcome.table.source), _told_apart(outcome)),
+            RUN: written(Path(outcome.table.source), _told_apart(outcome), outcome.code),
             MODEL: model,
         }
         for name, content in {**made, **more}.items():
             (stage / name).write_bytes(content)
     return {name: folder / name for name in names}
+
+
+def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns for a CSV file: names and texts that a spreadsheet takes for formulas get a '.
+
+    >>> without_formulas({"=1+1": np.array(["-1.5", "-", "=A1", "@SUM(A1)", "a=b"])})
+    {"'=1+1": array(['-1.5', '-', "'=A1", "'@SUM(A1)", 'a=b'], dtype=object)}
+    """
+    made = {}
+    for name, values in columns.items():
+        values = np.asarray(values)
+        if values.dtype.kind not in "biuf":
+            values = np.array([*map(_no_formula, values.tolist()), None], dtype=object)[:-1]
+        made[_no_formula(name)] = values
+    return made
+
+
+def _no_formula(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def _told_apart(outcome: Outcome) -> list[Any]:
@@ -120,8 +154,8 @@ def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
 
 def page_of(outcome: Outcome, **more: str) -> str:
     """The result as a page to explore."""
-    from sparsepath.cli.show import heading, paragraphs
     from sparsepath.report import Seen, page, summary
+    from sparsepath.report.answer import heading, paragraphs
 
     table = outcome.table
     seen = None
@@ -142,6 +176,7 @@ def page_of(outcome: Outcome, **more: str) -> str:
             seen=seen,
             columns=outcome.remarks,
             command=command(),
+            code=outcome.code,
         ),
         **more,
     )
@@ -163,7 +198,7 @@ def pickled(model: Any) -> bytes:
 
 
 def judged(outcome: Outcome) -> dict[str, Any]:
-    """Honest error, shuffled targets and halves; None for what was not asked for."""
+    """Honest error, shuffled targets and halves; None for what was not requested."""
     path, record, null, halves = outcome.path, outcome.honest, outcome.null, outcome.stability
     found: dict[str, Any] = {"honest": None, "null": None, "stability": None}
     if record is not None:
@@ -208,6 +243,23 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _leaks(outcome: Outcome) -> Any:
+    """Columns that predict the target suspiciously well, and the answer without them."""
+    if not outcome.leaks:
+        return None
+    columns = [
+        {"column": each.name, "alone": each.score, "measure": each.measure}
+        for each in outcome.leaks
+    ]
+    other = outcome.without
+    answer = None
+    if other is not None:
+        honest = None if other.honest is None else other.honest.to_dict()
+        answer = {"size": other.size, "features": other.path.names(other.size), **other.figures}
+        answer["honest"] = honest
+    return _plain({"columns": columns, "without": answer})
+
+
 def document(outcome: Outcome, files: dict[str, Path]) -> str:
     """All of it as one JSON document."""
     path, size, table = outcome.path, outcome.size, outcome.table
@@ -234,8 +286,59 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 **outcome.figures,
             },
             **judged(outcome),
+            "leaks": _leaks(outcome),
             "path": path.to_dict(models=False),
             "files": {name: str(file) for name, file in files.items()},
         },
         allow_nan=False,
     )
+
+
+def with_code(outcome: Outcome, source: InputSpec) -> Outcome:
+    """The outcome with the lines of Python that give the same result."""
+    return replace(outcome, code=tuple(python_code(source, outcome)))
+
+
+def python_code(source: InputSpec, outcome: Outcome) -> list[str]:
+    """The lines; none if pandas may read the file in another way, or rows were left out."""
+    model, table = outcome.model, outcome.table
+    leaving = source.rows or source.sample or source.names or "drop" in source.preparing.missing
+    retyped = source.preparing.categorical or source.preparing.ordered
+    if leaving or retyped or source.writing or outcome.is_nothing:
+        return []
+    unfitted = re.sub(r"\s+", " ", clone(model).__repr__(N_CHAR_MAX=LONGEST_CODE))
+    names = ", ".join(sorted({type(model).__name__, type(beneath(model)).__name__}))
+    kept, target = list(table.names), source.target
+    at = ""
+    if "choose" not in beneath(model).get_params(deep=False) and outcome.rule != "own":
+        at = f".at_size({outcome.size})"
+    if isinstance(table.X, Source):
+        beside = {"target": target, "weights": source.weights, "groups": source.groups}
+        said = "".join(f", {name}={value!r}" for name, value in beside.items() if value is not None)
+        dropped = f", columns={kept!r}" if source.drop else ""
+        return [
+            f"import sparsepath; from sparsepath import {names}",
+            f"data = sparsepath.open({str(source.path)!r}{said}{dropped})",
+            f"model = {unfitted}.fit(data){at}",
+        ]
+    reader = PANDAS_READERS.get(source.path.suffix.lower())
+    if reader is None or not _is_plain_csv(source.path):
+        return []
+    columns = [name for name in (target, source.weights, source.groups) if name is not None]
+    columns = list(dict.fromkeys([*source.drop, *table.index, *columns]))
+    beside = {"sample_weight": source.weights, "groups": source.groups}
+    said = "".join(f", {name}=table[{value!r}]" for name, value in beside.items() if value)
+    return [
+        f"import pandas; from sparsepath import {names}",
+        f"table = pandas.{reader}({str(source.path)!r})",
+        f"model = {unfitted}.fit(table.drop(columns={columns!r}), table[{target!r}]{said}){at}",
+    ]
+
+
+def _is_plain_csv(path: Path) -> bool:
+    """Whether a CSV file has commas between its columns, and no marks that other readers miss."""
+    if path.suffix.lower() != ".csv":
+        return True
+    with path.open("rb") as stream:
+        first = stream.readline()
+    return b"," in first and not any(mark in first for mark in (b";", b"\t", b"|"))

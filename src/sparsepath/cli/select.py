@@ -1,271 +1,339 @@
-"""The job of ``sparsepath select``: read, decide, search, settle on a size."""
+"""The job of ``sparsepath select``: build the estimator, fit it, repeat its search as requested.
 
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+A table and a source that is read in passes take the same steps.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from sparsepath.cli import figures, screening
-from sparsepath.cli.preparing import Remark, beneath, wrapped
-from sparsepath.cli.progress import Watch
-from sparsepath.cli.reading import Problem
-from sparsepath.cli.settling import SearchData, SelectionAsked, caught, rewrite, settle
-from sparsepath.cli.streams import say
-from sparsepath.cli.tasks import TargetTask
-from sparsepath.data.cells import RawTable, placed
-from sparsepath.data.door import column_indices
+from sparsepath.assessment import permutation_null, stability
+from sparsepath.assessment.leaks import Suspect, suspects
+from sparsepath.assessment.planning import duration
+from sparsepath.assessment.validation import NEIGHBOURS
+from sparsepath.cli import column_checks
+from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
+from sparsepath.cli.input import Problem
+from sparsepath.cli.output import ProgressBar, say
+from sparsepath.cli.values import typed
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
-from sparsepath.judging import Honest, Null, Stability
-from sparsepath.judging.planning import duration
-from sparsepath.methods import METHODS, OPTIONS, Method, check
-from sparsepath.path import LONGEST_PATH, SelectionPath
-from sparsepath.tuning import memory
+from sparsepath.methods import Method
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.report import figures
+from sparsepath.report.outcome import Outcome, Remark, beneath
+from sparsepath.tables.cells import RawTable, placed
 
 BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds
+MOST_AGAIN = 10 * BIG  # numbers up to which the search is repeated without suspicious columns
+CORRELATED = (
+    "Warning: neighbouring rows have correlated errors ({:.2f}), so that the error with random "
+    "folds is too optimistic"
+)
+IN_TIME = (
+    "; the error is estimated in the order of the rows instead (--validation time). Several rows "
+    "per person or site: use --groups COL. --validation 10 keeps random folds."
+)
+AS_THEY_ARE = (
+    ". Rows in time order: use --validation time. Several per person or site: --groups COL."
+)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What the search found, and what there is to say about it."""
-
-    model: Any
-    table: Table
-    task: TargetTask
-    rule: str | int | float
-    notes: list[str]
-    method: str = "greedy-rls"
-    remarks: list[Remark] = field(default_factory=list)  # on the data, before the search
-    figures: dict[str, float] = field(default_factory=dict)  # the error as people know it
-    null: Null | None = None  # the search on shuffled targets
-    stability: Stability | None = None  # the search on halves
-    cut: bool = False  # Ctrl-C came after the search
-    extras: Mapping[str, Any] = field(default_factory=dict)  # weights, groups
-
-    @property
-    def path(self) -> SelectionPath:
-        path: SelectionPath = self.model.path_
-        return path
-
-    @property
-    def said(self) -> list[str]:
-        """Notes on the data, before the search."""
-        return [remark.said for remark in self.remarks if remark.said]
-
-    @property
-    def size(self) -> int:
-        return len(self.model.selected_)
-
-    @property
-    def honest(self) -> Honest | None:
-        """The error of the model in use on rows that the procedure never saw."""
-        record: Honest | None = getattr(self.model, "honest_", None)
-        return record
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether the search finds as much where the target is shuffled."""
-        return self.null is not None and self.null.is_nothing
-
-    @property
-    def interrupted(self) -> bool:
-        return self.cut or not self.path.complete
+def select(problem: Problem, request: SelectionRequest) -> Outcome:
+    """Select features; where columns look like leaks, select once more without them."""
+    spec = build(problem, request)
+    remarks, suspicious = _look(problem, request, spec)
+    _announce(problem, request, spec, remarks)
+    outcome = _search(problem, request, spec, remarks)
+    certain = tuple(each for each in suspicious if each.is_certain)
+    work = _work(problem.table.X, spec) * spec.repeats(request, problem.table.X.shape[0])
+    if not suspicious or outcome.interrupted or work > MOST_AGAIN:
+        return replace(outcome, leaks=certain)
+    left = _without(problem, [each.name for each in suspicious])
+    again = replace(request, task=outcome.task.name, null=0, halves=0, quiet=True)
+    try:
+        without = _search(left, again, build(left, again), [])
+    except InputError:  # nothing is left to search, or too little
+        return replace(outcome, leaks=certain)
+    return _with_leaks(outcome, without, suspicious)
 
 
-def search(
-    problem: Problem,
-    given: Mapping[str, Any],
-    *,
-    method: str = "greedy-rls",
-    asked: str = "auto",
-    judging: SelectionAsked | None = None,
-    quiet: bool = False,
-) -> Outcome:
-    """Search, and settle on a size.
+def _look(
+    problem: Problem, request: SelectionRequest, spec: EstimatorSpec
+) -> tuple[list[Remark], list[Suspect]]:
+    """Remarks on the data, and columns that predict the target suspiciously well."""
+    remarks, suspicious = [*problem.remarks], list[Suspect]()
+    if not problem.in_passes:
+        remarks += column_checks.look(problem.table, spec.task)
+        suspicious = _suspects(problem, spec, request.options)
+        certain = [each for each in suspicious if each.is_certain]
+        remarks += column_checks.leaks(certain, remarks)
+    remarks += [Remark((), "", False, f"Note: {note}") for note in spec.notes]
+    return remarks, suspicious
 
-    ``given`` are the options by their names on the command line without the dashes; ``judging``
-    says how the model is judged but for the rule to choose by, which is an option. ``quiet``: no
-    progress and no note on the cost.
-    """
-    table, entry = problem.table, METHODS[method]
-    if entry.ranks and asked == "auto" and problem.y.dtype.kind in "biuf":
-        asked = "regression"  # grades are few whole numbers, and yet no classes
-    task = problem.task(asked)
-    if asked == "auto" and task.name not in entry.tasks and problem.y.dtype.kind in "biuf":
-        raise InputError(
-            f"{method} does regression only, and the target, {task.why}, is taken for classes; "
-            "--task regression takes it as it is."
-        )
-    check(entry, task.name, given, len(np.unique(problem.y)))
-    _refuse_memory(table, entry)
-    options = dict(given)
-    rule = options.pop("choose", None)
-    judging = replace(judging or SelectionAsked(), rule=rule)
-    steps = _steps(table, entry, options)
-    largest = min(steps, options.get("max-features", steps))
-    if isinstance(rule, int) and rule > largest:
-        raise InputError(
-            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} to which "
-            "the path goes" + ("; raise --max-features." if largest < _most(table) else ".")
-        )
-    backward = _is_backward(entry, options)
-    if "max-features" in options:
-        options["max-features"] = largest
-    elif entry.longest is not None and isinstance(rule, int):
-        options["max-features"] = steps  # a path that ends where it sees fit may be too short
-    _complete(options, table, problem, entry)
-    parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
-    model = entry.make(
-        task.name, **parameters, choose="min", validation=None
-    )  # the choice and the validation come after the search
-    if isinstance(table.X, RawTable):
-        model = wrapped(model, problem.preparing)
-    extras = {"sample_weight": problem.weights, "groups": problem.groups}
-    extras = {name: value for name, value in extras.items() if value is not None}
-    alphas = options.get("alpha")
-    searches = len(alphas) if isinstance(alphas, list) else 1
-    remarks = [*problem.remarks, *screening.look(table, task)]
-    for remark in remarks:  # whoever is quiet wants to know it all the more
-        if remark.said:
+
+def _announce(
+    problem: Problem, request: SelectionRequest, spec: EstimatorSpec, remarks: Sequence[Remark]
+) -> None:
+    """Print the remarks, and a note on the cost of a long search."""
+    for remark in remarks:
+        if remark.said and not (request.quiet and problem.in_passes):
             say(remark.said)
-    if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
-        repeats = judging.repeats(model, table.X.shape[0])
-        _say_cost(table, entry, steps * searches, repeats, model)
-    total: int | None = steps
-    if entry.unit != "features":
-        total = (
-            _calls(beneath(model), problem) if entry.calls is None else entry.calls(options, steps)
-        )
-    silent = quiet or total == 0
-    with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
-        if watch.shown:
-            model.set_params(callback=watch.callback)
-        where = placed(table.source) if isinstance(table.X, RawTable) else nullcontext()
-        with where, caught() as notes:
-            model.fit(table.X, problem.y, **extras)
-    if isinstance(table.X, RawTable):
-        remarks += screening.unused(model.preparation_)
+    if not request.quiet and not problem.in_passes and not {"r", "t"} <= request.options.keys():
+        _say_cost(problem.table.X, spec, spec.repeats(request, problem.table.X.shape[0]))
+
+
+def _search(
+    problem: Problem, request: SelectionRequest, spec: EstimatorSpec, remarks: list[Remark]
+) -> Outcome:
+    """Fit, and repeat the search on permuted targets and halves as requested."""
+    table, (X, _, extras) = problem.table, problem.fit_arguments
+    model, notes, correlation = _fit(problem, request, spec)
+    if isinstance(X, RawTable):
+        remarks = [*remarks, *column_checks.unused(model.preparation_)]
         notes += [note for note in model.preparation_.notes_.values() if note not in notes]
-    if watch.shown:
-        model.set_params(callback=None)  # it is no part of the model
-    _name(model, table)
-    data = SearchData(table.X, problem.y, extras, tuple(table.names))
-    settled = settle(model, data, judging, quiet)
-    model = settled.model
-    _note_rule(model, settled.rule)
-    size = len(model.selected_)
-    if task.name == "regression":
-        known = {} if entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
-    elif model.honest_ is None:
-        known = figures.of_classes(model, table.X, problem.y, extras, size)
+    if problem.in_passes:
+        table = replace(table, names=list(model.feature_names_in_))
     else:
-        known = figures.beside(model.honest_)
+        _name(model, table)
+    model, rule, notes = _settle(model, spec, notes)
+    if correlation is not None:
+        in_time = spec.model.validation != model.validation
+        notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))
+    model, null, halves, cut, more = _repeat(model, problem, request, notes, tuple(table.names))
+    notes = [*dict.fromkeys([*notes, *more]), *_never_predicted(model, spec.entry)]
+    known = _figures(model, problem, spec)
     return Outcome(
         model,
         table,
-        task,
-        settled.rule,
-        [*notes, *settled.notes],
-        method,
+        spec.task,
+        rule,
+        notes,
+        request.method,
         remarks,
         known,
-        settled.null,
-        settled.stability,
-        settled.cut,
+        null,
+        halves,
+        cut,
         extras,
     )
 
 
-def _refuse_memory(table: Table, entry: Method) -> None:
-    """Say what a method needs before it asks for it, if this machine has less."""
-    rows, columns = table.X.shape
-    needed = 0.0 if entry.memory is None else entry.memory(rows, columns)
-    if needed > memory():
+def _fit(
+    problem: Problem, request: SelectionRequest, spec: EstimatorSpec
+) -> tuple[Any, list[str], float | None]:
+    """The fitted model, its warnings, and the correlation of errors of neighbouring rows.
+
+    If these are correlated, and nothing else was requested, a table is validated in row order.
+    """
+    X, y, extras = problem.fit_arguments
+    model = spec.model
+    silent = request.quiet or (spec.calls == 0 and model.validation is None)
+    unit, backward = spec.entry.unit, spec.backward
+    bar = ProgressBar(spec.calls, spec.searches, unit=unit, backward=backward, quiet=silent)
+    with bar:
+        if bar.shown:
+            bar.folds = X.shape[0] if model.validation == "loo" else spec.folds
+            model.set_params(callback=bar.callback)
+        with placed(problem.table.source) if isinstance(X, RawTable) else nullcontext():
+            with warnings_as_notes() as notes:
+                model.fit(X, y, **extras)
+            honest = getattr(model, "honest_", None)
+            correlation = None if honest is None else honest.neighbours
+            if (
+                honest is not None
+                and correlation is not None
+                and honest.whole
+                and not problem.in_passes
+            ):
+                model, notes = _in_row_order(model, notes, X, y, extras)
+    if bar.shown:
+        model.set_params(callback=None)  # it is no part of the model
+    return model, notes, correlation
+
+
+def _in_row_order(
+    model: Any, notes: list[str], X: Any, y: Any, extras: Mapping[str, Any]
+) -> tuple[Any, list[str]]:
+    """The model validated in row order, if its validation was left to the program."""
+    if model.validation != "auto" or not model.honest_.whole:
+        return model, notes
+    in_time = clone(model).set_params(validation="time")
+    try:
+        with warnings_as_notes() as said:
+            in_time.fit(X, y, **extras)
+    except InputError:  # as for classes of which one is not in every part
+        return model, notes
+    done = in_time.honest_ is not None and in_time.honest_.whole
+    return (in_time, said) if done else (model, notes)
+
+
+def _settle(
+    model: Any, spec: EstimatorSpec, notes: list[str]
+) -> tuple[Any, str | int | float, list[str]]:
+    """The model at the size that --choose requests where the estimator has no such rule."""
+    notes = [note for note in notes if not note.startswith(NEIGHBOURS)]
+    rule, wanted, path = rule_of(model), spec.rule, model.path_
+    if rule != "own" or wanted is None:
+        return model, rule, notes
+    if wanted == "one_se" and not path.is_validated:
         raise InputError(
-            f"{entry.name} needs about {needed / 1e9:.3g} GB of memory for {rows:,} rows and "
-            f"{columns:,} columns, and there are {memory() / 1e9:.3g} GB; leave columns out with "
-            "--drop, or use greedy-rls, which needs little more than the data."
+            f"--choose one_se needs standard errors, and the {path.criterion} has none; "
+            "use min, a number of features, or a fraction such as 0.05."
         )
+    with warnings_as_notes() as said:
+        model = model.at_size(path.settle(wanted))
+    return model, wanted, [*notes, *said]
 
 
-def _most(table: Table) -> int:
-    """The most features that a path can have: with a row left out there must be rows to spare."""
-    rows, columns = table.X.shape
-    return int(min(columns, max(rows - 2, 0)))
+def rule_of(model: Any) -> str | int | float:
+    """The rule by which the size was chosen; "own": the method ends at a size of its own."""
+    selector, path = beneath(model), model.path_
+    if "choose" not in selector.get_params(deep=False):
+        return "own"
+    rule: str | int | float = getattr(model, "_asked_size", selector.choose)
+    if rule == "one_se" and not path.is_validated and math.isnan(path.error_se(path.choose("min"))):
+        return "min"
+    return rule
 
 
-def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
-    return entry.sizes == "down" or options.get("search") == "backward"
+def _repeat(
+    model: Any,
+    problem: Problem,
+    request: SelectionRequest,
+    notes: Sequence[str],
+    names: tuple[str, ...],
+) -> tuple[Any, Any, Any, bool, list[str]]:
+    """The search on permuted targets and on halves: model, both results, whether cut, notes."""
+    cut = any("validation was interrupted" in note for note in notes)
+    null, halves, more = None, None, list[str]()
+    if request.null and model.path_.complete and not cut:
+        null, said, cut = _again("null", permutation_null, model, problem, request)
+        more += said
+        model = model if null is None else null.applied_to(model)
+    if request.halves and model.path_.complete and not cut:
+        halves, said, cut = _again("stability", stability, model, problem, request)
+        more += said
+        halves = None if halves is None else replace(halves, feature_names=names)
+    return model, null, halves, cut, more
 
 
-def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
-    """The size to which the path goes."""
-    n = table.X.shape[1]
-    asked = options.get("max-features")
-    if _is_backward(entry, options):  # it begins with all, whatever the largest on the path is
-        return int(n)
-    if entry.sizes == "own":
-        return int(n if asked is None else min(asked, n))
-    if asked is None:
-        longest = LONGEST_PATH if entry.longest is None else entry.longest
-        return max(min(_most(table), longest), len(options.get("force", ())))
-    return int(min(asked, n))
+def _again(
+    what: str,
+    repeat: Callable[..., Any],
+    model: Any,
+    problem: Problem,
+    request: SelectionRequest,
+) -> tuple[Any, list[str], bool]:
+    """Repeat the search; the result, notes on it, and whether Ctrl-C came."""
+    unit, times = ("shuffles", request.null) if what == "null" else ("halves", request.halves)
+    X, y, extras = problem.fit_arguments
+    bar = ProgressBar(None, 1, unit=unit, backward=False, quiet=request.quiet, what=what)
+    try:
+        with bar, warnings_as_notes():
+            found = repeat(model, X, y, times, callback=bar.count, **extras)
+    except KeyboardInterrupt:
+        return None, [f"interrupted: there is no --{what}."], True
+    except InputError as error:
+        return None, [f"there is no --{what}: when the search was repeated, {error}"], False
+    done = len(found.null_errors) if what == "null" else found.n_runs
+    if done == times:
+        return found, [], False
+    return found, [f"interrupted: --{what} is of {done} {unit} instead of {times}."], True
 
 
-def _calls(model: Any, problem: Problem) -> int | None:
-    """How often a cross-validated path calls back: for every penalty, then for every split."""
-    if not hasattr(model, "n_l1s"):
-        return None
-    from sparsepath.data.splitting import splitter_of
-
-    with caught():
-        splitter = splitter_of(model.cv, problem.y, problem.groups)
-    return int(model.n_l1s + splitter.get_n_splits(problem.table.X, problem.y, problem.groups))
-
-
-def _loss(typed: str) -> Any:
-    """What an estimator calls a loss; with a number behind a colon the object."""
-    name, _, number = typed.replace("-", "_").partition(":")
-    if not number:
-        return name
-    from sparsepath.rls.criteria.table import NUMBERS
-
-    return type(NUMBERS[name])(float(number))  # type: ignore[call-arg]
+def _figures(model: Any, problem: Problem, spec: EstimatorSpec) -> dict[str, float]:
+    """The error in well-known measures."""
+    size = len(model.selected_)
+    if spec.task.name == "regression":
+        return {} if spec.entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
+    if model.honest_ is not None:
+        return figures.beside(model.honest_)
+    X, y, extras = problem.fit_arguments
+    return {} if problem.in_passes else figures.of_classes(model, X, y, extras, size)
 
 
-def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Method) -> None:
-    """Turn names into columns, a level into a test, and folds of groups into splits."""
-    if "significance" in options:
-        from sparsepath.rls import MaxT
-
-        options["significance"] = MaxT(options["significance"])
-    for option in ("force", "forbid", "start"):
-        if option in options:
-            columns = column_indices(
-                options[option], table.names, len(table.names), f"{table.source}: --{option}"
-            )
-            options[option] = columns
-    if "loss" in options:
-        options["loss"] = _loss(options["loss"])
-    options.pop("weights", None)
-    if options.pop("groups", None) is not None and not entry.ranks:
-        count = len(np.unique(np.asarray(problem.groups)))
-        if count < 2:
-            raise InputError(f"{table.source}: --groups has one group only; two are needed.")
-        if (folds := entry.folds(count, options)) is not None:
-            options["cv"] = folds
+def _never_predicted(model: Any, entry: Method) -> list[str]:
+    """Warn about classes that were never predicted for held-out rows."""
+    honest = model.honest_
+    if honest is None or honest.confusion is None or not len(model.selected_):
+        return []
+    table = np.asarray(honest.confusion)
+    share = table.sum(1) / table.sum()
+    weighted = "class-weight" in entry.options
+    remedy = (
+        "use --class-weight balanced or --threshold balanced"
+        if weighted
+        else "try greedy-rls --class-weight balanced"
+    )
+    return [
+        f"Warning: class {str(model.classes_[c])!r} ({share[c]:.1%} of the rows) is never "
+        f"predicted; {remedy}.".replace("%", " %")
+        for c in np.flatnonzero((table.sum(0) < 0.5) & (share > 0))
+    ]
 
 
-def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: Any) -> None:
-    """Tell what a search of a big input will cost, before it starts, and all its repetitions."""
-    rows, columns = table.X.shape
-    numbers = int(getattr(table.X, "size", rows * columns))  # of a sparse matrix: the entries
-    work = numbers * steps if entry.work is None else entry.work(rows, columns, steps)
-    if work * repeats < BIG:
+def _suspects(problem: Problem, spec: EstimatorSpec, options: Mapping[str, Any]) -> list[Suspect]:
+    """Columns that predict the target suspiciously well and that no option names."""
+    table = problem.table
+    named = {name for option in ("force", "forbid", "start") for name in options.get(option, ())}
+    if table.X.shape[1] < 2:
+        return []
+    classes = spec.task.name == "classification"
+    found = suspects(table.X, table.names, problem.y, classes=classes)
+    return [each for each in found if each.name not in named]
+
+
+def _without(problem: Problem, names: list[str]) -> Problem:
+    """The problem without some columns."""
+    table = problem.table
+    kept = [j for j, name in enumerate(table.names) if name not in names]
+    if isinstance(table.X, RawTable):
+        X: Any = RawTable(table.X.cells[j] for j in kept)
+    else:
+        X = np.asfortranarray(table.X[:, kept])
+    left = replace(table, X=X, names=[table.names[j] for j in kept], layout=None, index=[])
+    return replace(problem, table=left, remarks=())
+
+
+def _with_leaks(outcome: Outcome, without: Outcome, found: list[Suspect]) -> Outcome:
+    """The outcome with what is suspicious, given what the other columns can do together."""
+    known = without.figures
+    others = known.get("r2", known.get("auc", 0.0))
+    leaks = [each for each in found if each.is_certain or each.is_far_better(others)]
+    late = column_checks.leaks([each for each in leaks if not each.is_certain], outcome.remarks)
+    for remark in late:
+        say(remark.said)
+    return replace(
+        outcome,
+        leaks=tuple(leaks),
+        without=without if leaks else None,
+        remarks=[*outcome.remarks, *late],
+    )
+
+
+def _work(X: Any, spec: EstimatorSpec) -> float:
+    """Numbers read in a search."""
+    rows, columns = X.shape
+    steps, work = spec.steps * spec.searches, spec.entry.work
+    numbers = int(getattr(X, "size", rows * columns))  # of a sparse matrix: the entries
+    return float(numbers * steps if work is None else work(rows, columns, steps))
+
+
+def _say_cost(X: Any, spec: EstimatorSpec, repeats: float) -> None:
+    """Report the cost of a search of a large input, with all its repetitions, beforehand."""
+    rows, columns = X.shape
+    if _work(X, spec) * repeats < BIG:
         return
-    gigabytes = numbers * getattr(table.X, "dtype", np.dtype(np.float64)).itemsize / 1e9
+    entry, steps = spec.entry, spec.steps * spec.searches
+    numbers = int(getattr(X, "size", rows * columns))
+    gigabytes = numbers * getattr(X, "dtype", np.dtype(np.float64)).itemsize / 1e9
     size = f" ({gigabytes:.2g} GB)" if gigabytes >= 0.1 else ""
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
     means += ["Ctrl-C keeps the path so far"]
@@ -276,8 +344,8 @@ def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: An
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     again = f", all of it about {repeats:.0f} times to know the error on new data"
     taken = ""
-    if hasattr(model, "expected_seconds"):
-        taken = f"; about {duration(repeats * model.expected_seconds(table.X))} of one core in all"
+    if hasattr(spec.model, "expected_seconds"):
+        taken = f"; about {duration(repeats * spec.model.expected_seconds(X))} of one core in all"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
         f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."
@@ -285,23 +353,53 @@ def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: An
 
 
 def _name(model: Any, table: Table) -> None:
-    """Give the model and its paths the names of the columns, and how the file told them apart.
+    """Give the model and its paths the names of the columns, and how the file identified them.
 
     Arrays have no names, and a frame made to carry them would be a second copy of the data.
     """
-    names = table.names
+    names, path = table.names, model.path_
     model.feature_names_in_ = np.array(names, dtype=object)
     data = {} if table.layout is None else {"layout": table.layout.to_dict()}
-    said = {
-        key: [names[i] for i in model.path_.parameters[key]]
+    constraints = {
+        key: [names[i] for i in path.parameters[key]]
         for key in ("forced", "forbidden", "start")
-        if model.path_.parameters.get(key)
+        if path.parameters.get(key)
     }
-    rewrite(model, names, data, **said)
+
+    def named(path: SelectionPath) -> SelectionPath:
+        return path.replaced(
+            feature_names=tuple(names) or path.feature_names,
+            data={**path.data, **data},
+            parameters={**path.parameters, **constraints},
+        )
+
+    every = getattr(model, "paths_", {})
+    paths = {id(path): named(path) for path in (model.path_, *every.values())}
+    model.path_ = paths[id(model.path_)]
+    if every:
+        model._paths = {alpha: paths[id(path)] for alpha, path in every.items()}
 
 
-def _note_rule(model: Any, rule: str | int | float) -> None:
-    """Write down how the size was settled on."""
-    if "choose" in model.get_params(deep=False):
-        model.set_params(choose=rule)
-    rewrite(model, choose=rule)
+@contextmanager
+def warnings_as_notes() -> Iterator[list[str]]:
+    """Collect warnings; errors that scikit-learn raises about the input become ours."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            yield said
+        except ValueError as error:
+            if not (isinstance(error, InputError) or _from_sklearn(error)):
+                raise
+            raise InputError(typed(str(error))) from error
+        finally:
+            wanted = (w for w in found if issubclass(w.category, UserWarning | RuntimeWarning))
+            said += dict.fromkeys(typed(str(warning.message)) for warning in wanted)
+
+
+def _from_sklearn(error: BaseException) -> bool:
+    """Whether scikit-learn's own checks of the input raised it, not a fault in computing."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("sklearn.")

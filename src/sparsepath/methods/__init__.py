@@ -7,7 +7,7 @@ it costs and when to take it. The command line, ``compare``, the tables of the d
 """
 
 from sparsepath.methods.method import OPTIONS, Method, Option, load
-from sparsepath.methods.table import METHODS, called_here, check, having, selectors
+from sparsepath.methods.table import METHODS, called_here, check, having, in_passes, selectors
 
 __all__ = [
     "METHODS",
@@ -17,6 +17,7 @@ __all__ = [
     "called_here",
     "check",
     "having",
+    "in_passes",
     "load",
     "selectors",
 ]

@@ -1,4 +1,4 @@
-"""What an entry of the table of methods says, how its estimator is made; and the options."""
+"""Entries of the table of methods, how their estimators are created, and the options."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -16,7 +16,7 @@ Estimator = str | type
 
 @dataclass(frozen=True)
 class Option:
-    """What may be asked of a method."""
+    """An option of a method."""
 
     parameter: str  # its name in Python
     # What is typed on the command line: the name of one of the readers of cli/options.py, "flag",
@@ -30,7 +30,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Method:
-    """One line of the table."""
+    """One row of the table."""
 
     name: str  # on the command line and on the path
     summary: str  # one line that says what the method does
@@ -70,6 +70,9 @@ class Method:
     memory: Callable[[int, int], float] | None = None
     # The size at which a path ends unless more is asked for; None: that of all methods.
     longest: int | None = None
+    # Whether its estimators fit data that are read in passes: 'yes', 'given' with the options of
+    # ``given``, or not.
+    streams: str = ""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -79,19 +82,23 @@ class Method:
 
     @property
     def estimators(self) -> tuple[Estimator, ...]:
-        """All its selectors, as they are written in the table."""
+        """All selectors of the method, as written in the table."""
         every = (self.regressor, self.classifier, *self.single, *self.others)
         return tuple(estimator for estimator in every if estimator)
 
+    def reads_in_passes(self, asked: Collection[str]) -> bool:
+        """Whether it fits data that are read in passes (files, Dask), with these options."""
+        return self.streams == "yes" or (self.streams == "given" and self.is_fixed(asked))
+
     def is_fixed(self, asked: Collection[str]) -> bool:
-        """Whether all that is chosen by cross-validation otherwise is among what was asked for."""
+        """Whether the options fix everything that cross-validation would choose."""
         return bool(self.given) and set(asked) >= {*self.given}
 
     def folds(self, n_groups: int, asked: Mapping[str, Any]) -> str | int | None:
-        """What its own cross-validation is where groups are kept whole; None: it has none.
+        """Return the method's own cross-validation for grouped rows, or None if it has none.
 
-        That many folds of groups, or "loo": a group at a time. So unless folds are asked for, if
-        groups are few: the validation leaves out up to half of them, and there must be enough.
+        A number of folds, or "loo" for one group at a time. With few groups the default is "loo":
+        the validation holds out up to half of them, and enough must remain.
         """
         if self.ranks or "cv" not in self.options or self.is_fixed(asked):
             return None
@@ -102,10 +109,10 @@ class Method:
         return "loo" if found == n_groups else found
 
     def make(self, task: str = "regression", **parameters: Any) -> Any:
-        """The estimator for a task, one of ``tasks``, with parameters by their names in Python.
+        """Return the estimator for a task of ``tasks``, with parameters by their Python names.
 
-        A rule to choose a size by and a loss are passed over where there is nothing to choose; a
-        value of what is chosen otherwise is taken as the only one.
+        ``choose`` and ``loss`` are ignored if the estimator has no such parameter. A single value
+        of a parameter that cross-validation would choose replaces the list of candidates.
         """
         pair = self.single if self.is_fixed(parameters) else (self.regressor, self.classifier)
         maker = load(pair[task == "classification"])
@@ -122,9 +129,9 @@ class Method:
 
 
 def load(estimator: Estimator) -> Any:
-    """The class itself; its room is imported now.
+    """Return the class, importing its package.
 
-    >>> load("lars.LarsSelector").__name__
+    >>> load("lars.estimators.LarsSelector").__name__
     'LarsSelector'
     """
     if not isinstance(estimator, str):
@@ -136,13 +143,14 @@ def load(estimator: Estimator) -> Any:
 OF_NUMBERS = ("squared", "absolute", "huber", "log-cosh")  # losses of residuals, for classes too
 OF_CLASSES = ("zero-one", "balanced", "auc")
 OF_ORDERS = ("disagreement",)
-LOSSES = (*OF_NUMBERS, *OF_CLASSES, *OF_ORDERS)
-SEARCHES = ("forward", "floating", "backward", "swap")
+OF_COUNTS = ("poisson", "gamma", "tweedie")  # deviances of targets that are not negative
+LOSSES = (*OF_NUMBERS, *OF_CLASSES, *OF_ORDERS, *OF_COUNTS)
+SEARCHES = ("forward", "floating", "backward", "swap", "strong", "exact")
 STRATEGIES = ("both", "scaling", "swap")
 
 OPTIONS: dict[str, Option] = {
     "max-features": Option(
-        "max_features", "count", "Where the path ends.", "all, at most 100; 20 of elm-fs", "K"
+        "max_features", "count", "Largest size on the path.", "all, at most 100; 20 for elm-fs", "K"
     ),
     "choose": Option(
         "choose",
@@ -153,66 +161,109 @@ OPTIONS: dict[str, Option] = {
         "RULE",
     ),
     "cv": Option(
-        "cv", "cv", "loo, or a number of folds.", "loo; 5 for grafting, mlp-grafting and rbf"
+        "cv",
+        "cv",
+        "Cross-validation in the search: loo or a number of folds.",
+        "loo; 5 for grafting, mlp-grafting and rbf",
     ),
     "standardize": Option(
-        "standardize", "flag", "Penalise as if all columns had unit variance.", "standardize", ""
+        "standardize", "flag", "Standardise columns for the penalty.", "standardize", ""
     ),
     "weights": Option("sample_weight", "column", "Column of sample weights.", metavar="COL"),
+    "class-weight": Option(
+        "class_weight",
+        "class_weight",
+        "Class weights: balanced (rare classes count as much as frequent ones), or as in "
+        "yes=10,no=1.",
+        "by frequency",
+        "W",
+    ),
+    "threshold": Option(
+        "threshold",
+        "threshold",
+        "When to predict the second of the two classes, chosen on held-out rows: balanced (least "
+        "balanced error), f1, a probability such as 0.3, or costs such as 5:1 (a missed case "
+        "costs 5 times a false alarm).",
+        "score zero",
+        "T",
+    ),
     "groups": Option(
         "groups",
         "column",
         "Column of groups; the folds of --cv and --validation keep them whole, loo leaves out a "
         "group at a time. For rank-rls: the queries.",
-        "10 folds; loo for rank-rls and less than 20 groups",
+        "10 folds; loo for rank-rls and fewer than 20 groups",
         "COL",
     ),
     "alpha": Option(
         "alpha",
         "alpha",
-        "Ridge penalty: a number, several between commas (the best is used), or loo (chosen with "
-        "all features).",
+        "Ridge penalty: a number, several between commas (chosen by honest error), auto (chosen "
+        "from two searches and seven refits; 1 without validation, and with ten rows or more per "
+        "column), or loo (chosen with all features).",
         "1",
         "A",
     ),
-    "loss": Option("loss", "loss", "{values}.", "squared; zero-one of elm-fs", "NAME", LOSSES),
+    "loss": Option("loss", "loss", "{values}.", "squared; zero-one for elm-fs", "NAME", LOSSES),
     "search": Option(
         "search", "one_of", "Search of {methods}: {values}.", "forward", "NAME", SEARCHES
     ),
-    "force": Option("forced", "names", "Features that every model has.", metavar="A,B"),
-    "forbid": Option("forbidden", "names", "Features that no model has.", metavar="A,B"),
+    "time-budget": Option(
+        "time_budget",
+        "duration",
+        "Time after which --search strong or exact ends with what it has, such as 30s or 10m.",
+        "none",
+        "TIME",
+    ),
+    "force": Option("forced", "names", "Features that every model contains.", metavar="A,B"),
+    "forbid": Option("forbidden", "names", "Features that no model may contain.", metavar="A,B"),
     "start": Option(
-        "start", "names", "Features to start from; they may be dropped again.", metavar="A,B"
+        "start", "names", "Features to start from; the search may remove them.", metavar="A,B"
     ),
     "significance": Option(
         "stop",
         "level",
-        "Stop when the best feature left is not significant at this level (max-T).",
+        "Stop when the best remaining feature is not significant at this level (max-T).",
         metavar="P",
     ),
-    "l1": Option("l1", "penalty", "L1 penalty of grafting, instead of many.", metavar="A"),
+    "l1": Option(
+        "l1", "penalty", "L1 penalty of grafting, instead of cross-validation.", metavar="A"
+    ),
     "l2": Option("l2", "penalty", "L2 penalty of grafting.", metavar="A"),
     "l0": Option("l0", "penalty", "L0 penalty of grafting.", metavar="A"),
-    "max-hidden": Option("max_hidden", "count", "Most hidden units of {methods}.", "50"),
-    "r": Option("r", "budget", "Budget of {methods} for coefficients, instead of many.", "", "A"),
-    "t": Option("t", "budget", "Budget of {methods} for inputs, instead of many.", "", "A"),
+    "max-hidden": Option(
+        "max_hidden", "count", "Maximum number of hidden units of {methods}.", "50"
+    ),
+    "r": Option(
+        "r", "budget", "Budget of {methods} for coefficients, instead of cross-validation.", "", "A"
+    ),
+    "t": Option(
+        "t", "budget", "Budget of {methods} for inputs, instead of cross-validation.", "", "A"
+    ),
     "strategy": Option(
         "strategy", "one_of", "Search of {methods}: {values}.", "both", "NAME", STRATEGIES
     ),
     "restarts": Option(
-        "n_restarts", "count", "Random starts of {methods}.", "40 of elm-fs, 100 of the other"
+        "n_restarts", "count", "Random starts of {methods}.", "40 for elm-fs, 100 for the other"
     ),
     "neighbors": Option(
-        "n_neighbors", "count", "Neighbours by which {methods} tell how dense data are.", "6"
+        "n_neighbors",
+        "count",
+        "Nearest neighbours for the mutual information estimate of {methods}.",
+        "6",
     ),
-    "seed": Option("random_state", "seed", "Seed of methods that draw.", "0"),
+    "seed": Option("random_state", "seed", "Random seed.", "0"),
     "threads": Option(
         "n_threads",
         "count",
-        "Threads, or processes where a method works in those; only the speed changes.",
+        "Number of threads or worker processes; affects speed only.",
         "one per core",
     ),
     "checkpoint": Option(
-        "checkpoint", "file", "Keep progress here, and go on from it if it is there.", "", "FILE"
+        "checkpoint",
+        "file",
+        "Save progress here, and resume from it if the file exists.",
+        "",
+        "FILE",
     ),
 }

@@ -1,11 +1,11 @@
-"""Every method by its name, one entry each, and what of it may be asked for."""
+"""Table of all methods: name, description, estimators and options."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sparsepath.errors import InputError
-from sparsepath.methods.method import OF_CLASSES, OF_NUMBERS, OF_ORDERS, Method, load
+from sparsepath.methods.method import OF_CLASSES, OF_COUNTS, OF_NUMBERS, OF_ORDERS, Method, load
 
 
 def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
@@ -35,7 +35,7 @@ def _has(options: str) -> frozenset[str]:
 
 _FORWARD = _has(
     "max-features alpha loss choose cv standardize force forbid start significance threads "
-    "checkpoint weights groups"
+    "checkpoint weights groups class-weight threshold"
 )
 _DRAWN = {"random_state": 0}  # so that the same command gives the same result
 
@@ -43,18 +43,19 @@ _DRAWN = {"random_state": 0}  # so that the same command gives the same result
 def _entries() -> Iterator[Method]:
     greedy = Method(
         "greedy-rls",
-        "Add one feature at a time, judged by exact cross-validation of ridge regression.",
-        "first: linear effects, any number of rows and columns",
+        "Forward selection by exact cross-validation of ridge regression.",
+        "the first choice: linear effects, any number of rows and columns",
         "rls.SparseRLSRegressor",
         "rls.SparseRLSClassifier",
-        _FORWARD | {"search"},
+        _FORWARD | {"search", "time-budget"},
         "rls.md",
         "about one pass over the data",
         criterion="cross-validation",
         parameters={"search": "forward"},
+        streams="yes",
         losses={"regression": OF_NUMBERS, "classification": OF_NUMBERS + OF_CLASSES},
         known_as={
-            "forward sfs sequential ridge rls omp greedy": "adding one feature at a time is called "
+            "forward sfs sequential ridge rls omp greedy": "forward selection is called "
             "greedy-rls here"
         },
     )
@@ -62,63 +63,68 @@ def _entries() -> Iterator[Method]:
     yield replace(
         greedy,
         name="floating-rls",
-        summary="As greedy-rls, and drop features again where that costs little.",
-        when="features that came early are made needless by later ones",
+        summary="Forward selection that also removes features that became redundant.",
+        when="features are correlated, and later ones make earlier ones redundant",
         options=_FORWARD,
-        cost="one pass over the data or a few",
+        cost="one to a few passes over the data",
         parameters={"search": "floating"},
         known_as={"stepwise floating sffs sfbs": "called floating-rls here, or swap-rls"},
     )
     yield replace(
         greedy,
         name="backward-rls",
-        summary="Start with all features and drop one at a time.",
-        when="features are good only together, and there are more rows than columns",
+        summary="Backward elimination: start with all features and remove one at a time.",
+        when="features matter only jointly, and there are more rows than columns",
         options=_FORWARD - {"significance"},
-        cost="a pass over all features that are still in",
+        cost="one pass over all remaining features",
         parameters={"search": "backward"},
         known_as={
-            "rfe rfecv backward sbs elimination": "dropping one feature at a time is called "
-            "backward-rls here"
+            "rfe rfecv backward sbs elimination": "backward elimination is called backward-rls here"
         },
         sizes="down",
     )
     yield replace(
         greedy,
         name="swap-rls",
-        summary="As greedy-rls, and exchange chosen features for others while that helps.",
-        when="the best set of a size matters more than the time",
+        summary="Forward selection, then exchange features while that lowers the error.",
+        when="the best subset of a given size matters more than run time",
         options=_FORWARD,
-        cost="a pass over the data for each feature chosen so far, or several",
+        cost="one or several passes over the data per selected feature",
         parameters={"search": "swap"},
         known_as={},
     )
     yield Method(
         "rank-rls",
-        "Rank rows by least squares on pairs, within the queries of --groups if given.",
-        "the order of the rows matters, not their values",
+        "Ranking: least squares on pairs of rows, within the queries of --groups if given.",
+        "rows are to be ranked; their values do not matter",
         "rls.SparseRankRLS",
         "",
-        (_FORWARD | {"search"}) - {"weights", "significance"},
+        (_FORWARD | {"search"}) - {"weights", "significance", "class-weight", "threshold"},
         "rls.md",
-        "about one pass over the data, or without --groups one over all pairs of rows per feature",
-        limits="without --groups some thousand rows",
+        "about one pass over the data; without --groups over all pairs of rows per feature",
+        limits="a few thousand rows without --groups",
         criterion="leave-query-out or leave-pair-out",
         losses={"regression": ("squared", *OF_ORDERS)},
         ranks=True,
     )
     yield Method(
         "grafting",
-        "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",
-        "probabilities of classes, features with costs, or an L1 penalty are wanted",
+        "Linear or logistic model with L1, L2 and L0 penalties; L1 by cross-validation.",
+        "you need class probabilities, counts (--loss poisson), feature costs or an L1 penalty",
         "grafting.GraftingRegressorCV",
         "grafting.GraftingClassifierCV",
-        _has("max-features l1 l2 l0 cv choose standardize threads weights groups"),
+        _has(
+            "max-features loss l1 l2 l0 cv choose standardize threads weights groups class-weight "
+            "threshold"
+        ),
         "grafting.md",
-        "the optimum for one penalty in every fold",
+        "one optimum per penalty and fold",
         criterion="5 folds; with --l1 training",
         given=("l1",),
         single=("grafting.GraftingRegressor", "grafting.GraftingClassifier"),
+        others=("grafting.GraftingCoxCV", "grafting.GraftingCox"),
+        losses={"regression": ("squared", "huber", *OF_COUNTS)},
+        streams="given",
         known_as={
             "lasso l1 lassocv logistic": "an L1 penalty is called grafting here; lars is least "
             "angle regression",
@@ -129,33 +135,32 @@ def _entries() -> Iterator[Method]:
     )
     yield Method(
         "mlp-grafting",
-        "A network that grows unit by unit; l0 and l1 by cross-validation.",
-        "effects are not linear or features good only together, and a small network is wanted",
+        "Neural network that grows unit by unit; L0 and L1 by cross-validation.",
+        "effects are nonlinear or features interact, and you want a small network",
         "grafting.MLPGraftingRegressorCV",
         "grafting.MLPGraftingClassifierCV",
         _has("max-features l1 l2 l0 max-hidden cv choose standardize threads weights groups"),
         "grafting.md",
-        "an optimisation of the network in every fold",
+        "one optimisation of the network per fold",
         criterion="5 folds; with --l0 training",
         given=("l0",),
         single=("grafting.MLPGraftingRegressor", "grafting.MLPGraftingClassifier"),
         known_as={"mlp neural-network": "called mlp-grafting here"},
         sizes="own",
-        # Half a second for each column, and more with the rows: measured at 200 to 1500 rows, and
-        # less with fewer.
-        work=lambda rows, columns, sizes: columns * (2.7e8 * min(rows / 200, 1) + 5e4 * rows),
+        # 0.08 s for each column at 300 rows, 0.1 s at 400.
+        work=lambda rows, columns, sizes: columns * 1.3e5 * rows,
         unit="steps",
     )
     yield Method(
         "rbf",
-        "Gaussians that select inputs and centres at once; some hundred rows, two classes at most.",
-        "effects are smooth and not linear, and there are few rows",
+        "RBF network with joint selection of inputs and centres; at most two classes.",
+        "effects are smooth and nonlinear, and there are few rows",
         "rbf.SparseRBFRegressorCV",
         "rbf.SparseRBFClassifierCV",
         _has("r t cv choose seed groups weights"),
         "rbf.md",
-        "a fit of a network with a centre at every row",
-        limits="some hundred rows, two classes",
+        "one fit of a network with a centre at every row",
+        limits="hundreds of rows, two classes",
         criterion="5 folds; with --r and --t training",
         given=("r", "t"),
         single=("rbf.SparseRBFRegressor", "rbf.SparseRBFClassifier"),
@@ -169,28 +174,30 @@ def _entries() -> Iterator[Method]:
     )
     yield Method(
         "lssvm-forward",
-        "Add one input at a time to a kernel machine; regression, some hundred rows.",
-        "effects are smooth, and the inputs are few",
+        "Forward selection for a kernel machine (LS-SVM); regression.",
+        "effects are smooth, and there are few features",
         "kernel_machines.LSSVMForwardRegressor",
         "",
         _has("max-features cv choose standardize groups"),
         "kernel-rivals.md",
-        "four factorisations of rows x rows numbers for every input that is left",
-        limits="some hundred rows",
+        "four small factorisations per candidate, one large one per step",
+        limits="a few thousand rows",
         known_as={"svm svr kernel": "a kernel machine is called lssvm-forward here"},
-        work=lambda rows, columns, sizes: 4.0 * rows**3 * columns * sizes,
+        # A candidate takes 2 ms at 500 rows and 8 ms at 2000; then one eigendecomposition.
+        work=lambda rows, columns, sizes: sizes * (2e3 * (rows + 100) * columns + 0.04 * rows**3),
         memory=_as_dense,
+        longest=10,
     )
     yield Method(
         "elm-fs",
-        "Random networks; finds features that are good only together.",
-        "effects are not linear, and features may be good only together",
+        "Random networks (extreme learning machines); finds interacting features.",
+        "effects are nonlinear, and features may interact",
         "elm.ELMFSRegressor",
         "elm.ELMFSClassifier",
         _has("max-features loss choose strategy restarts seed threads groups"),
         "elmfs.md",
         "hundreds of small networks",
-        limits="some hundred columns",
+        limits="hundreds of columns",
         parameters=_DRAWN,
         losses={"regression": ("squared",), "classification": ("zero-one", "squared")},
         known_as={"elm elmfs": "called elm-fs here"},
@@ -202,19 +209,19 @@ def _entries() -> Iterator[Method]:
     )
     informed = Method(
         "mi-forward",
-        "Add one feature at a time by joint mutual information; regression.",
-        "the features matter, whatever the model",
-        "informed.MutualInfoRegressor",
+        "Forward selection by joint mutual information; regression.",
+        "you want the features, independent of a model",
+        "methods.mutual_info_regressor.MutualInfoRegressor",
         "",
         _has("max-features choose neighbors seed threads groups"),
         "mutual-information.md",
-        "distances between all rows for every feature that is left",
-        limits="some thousand rows; sets of about ten",
+        "distances between all rows per candidate",
+        limits="a few thousand rows; about ten features",
         criterion="leave-one-out of OP-ELM",
         parameters={**_DRAWN, "search": "forward"},
         others=("information.MutualInfoSelector",),
         known_as={"mrmr mi mutual-info jmi": "called mi-forward here"},
-        model="mutual information selects, OP-ELM on the selected columns predicts",
+        model="mutual information selects; OP-ELM on the selected columns predicts",
         work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
         memory=_as_dense,
     )
@@ -222,10 +229,10 @@ def _entries() -> Iterator[Method]:
     yield replace(
         informed,
         name="mi-forward-backward",
-        summary="Add and drop by joint mutual information, from random starts; regression.",
-        when="as mi-forward, where features may be good only together",
+        summary="Add and remove by joint mutual information, from random starts; regression.",
+        when="as mi-forward, and features may interact",
         options=informed.options | {"restarts"},
-        cost="distances between all rows for every feature, in a hundred climbs",
+        cost="distances between all rows per feature, from a hundred starts",
         parameters={**_DRAWN, "search": "forward-backward"},
         others=(),
         known_as={},
@@ -235,9 +242,9 @@ def _entries() -> Iterator[Method]:
     )
     yield Method(
         "lars",
-        "Least angle regression: features in their order of entry; regression.",
-        "a linear path is wanted at once, as a yardstick",
-        "lars.LarsSelector",
+        "Least angle regression; regression.",
+        "you want a fast linear baseline",
+        "lars.estimators.LarsSelector",
         "",
         _has("max-features choose groups"),
         "lars.md",
@@ -252,13 +259,13 @@ METHODS: dict[str, Method] = {method.name: method for method in _entries()}
 
 
 def selectors() -> dict[str, Any]:
-    """Every selector of the table by its name."""
+    """Return all selector classes of the table by name."""
     every = (load(estimator) for method in METHODS.values() for estimator in method.estimators)
     return {maker.__name__: maker for maker in every}
 
 
 def having(option: str) -> list[str]:
-    """The methods that have an option.
+    """Return the names of the methods that have an option.
 
     >>> having("restarts")
     ['elm-fs', 'mi-forward-backward']
@@ -266,11 +273,22 @@ def having(option: str) -> list[str]:
     return [name for name, method in METHODS.items() if option in method.options]
 
 
+def in_passes() -> str:
+    """The methods that fit data that are read in passes, in words."""
+    yes = [name for name, method in METHODS.items() if method.streams == "yes"]
+    given = [
+        f"{name} with {' and '.join(f'--{option}' for option in method.given)}"
+        for name, method in METHODS.items()
+        if method.streams == "given"
+    ]
+    return ", ".join([*yes, *given])
+
+
 def called_here() -> dict[str, str]:
-    """What methods are called elsewhere, and what to say of it.
+    """Names of methods in other packages, with a hint for each.
 
     >>> called_here()["rfe"]
-    'dropping one feature at a time is called backward-rls here'
+    'backward elimination is called backward-rls here'
     """
     return {
         name: said
@@ -281,21 +299,21 @@ def called_here() -> dict[str, str]:
 
 
 def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
-    """Refuse what the method does not have."""
+    """Raise InputError for options or tasks that the method does not support."""
     if task not in method.tasks:
         able = _able(lambda other: task in other.tasks)
         raise InputError(
-            f"{method.name} does {' and '.join(method.tasks)} only, not {task}; methods that do: "
-            f"{able}."
+            f"{method.name} supports {' and '.join(method.tasks)} only, not {task}; methods "
+            f"that do: {able}."
         )
     if task == "classification" and classes > 2 and method.two_classes:
         able = _able(lambda other: task in other.tasks and not other.two_classes)
         raise InputError(
-            f"{method.name} is for two classes, and the target has {classes}; methods for more: "
+            f"{method.name} supports two classes, and the target has {classes}; methods for more: "
             f"{able}."
         )
     if task == "classification" and classes > 2 and given.get("loss") == "auc":
-        raise InputError(f"--loss auc is for two classes, and the target has {classes}.")
+        raise InputError(f"--loss auc requires two classes, and the target has {classes}.")
     missing = sorted(set(given) - method.options)
     if missing:
         able = _able(lambda other: other.options.issuperset(missing))
@@ -303,16 +321,16 @@ def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2)
         wanted = " or ".join(f"--{option}" for option in missing)
         raise InputError(f"{method.name} has no option {wanted}{hint}.")
     losses = method.losses.get(task, ())
+    counts = task == "regression" and given.get("loss") in OF_COUNTS
     if "loss" in given and given["loss"].partition(":")[0] not in losses:
         raise InputError(
-            f"--loss {given['loss']} is not for {task} with {method.name}; use one of "
-            f"{', '.join(losses)}."
+            f"--loss {given['loss']} is not available for {task} with {method.name}; use one of "
+            f"{', '.join(losses)}"
+            + (f", or --method grafting for {given['loss']}." if counts else ".")
         )
     if method.is_fixed(given) and "cv" in given:
         fixed = " and ".join(f"--{option}" for option in method.given)
-        raise InputError(
-            f"with {fixed} there is nothing for --cv to choose; leave one or the other out."
-        )
+        raise InputError(f"with {fixed} there is nothing for --cv to choose; remove one of them.")
 
 
 def _able(fits: Callable[[Method], bool]) -> str:

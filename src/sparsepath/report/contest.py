@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.comparison import Comparison, Contestant
-from sparsepath.report.page import MARK
-from sparsepath.wording import brief
+from sparsepath.methods.comparison import Comparison, Contestant
+from sparsepath.report.page import MARK, policy
+from sparsepath.system.number_format import brief
 
 Place: TypeAlias = Callable[[float], float]
 
@@ -36,6 +36,7 @@ def contest_page(
 <html lang="en">
 <head>
 <meta charset="utf-8">
+{policy()}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {MARK}
 <title>{escape(title)}</title>

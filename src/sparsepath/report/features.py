@@ -1,4 +1,4 @@
-"""What a page tells of each feature: how much it weighs, what it is worth, what is like it.
+"""Facts about each feature for the report: weight, contribution, similar features.
 
 All of it comes from the data and the models at the time of writing:
 
@@ -6,8 +6,8 @@ weight
     The standard deviation of what the feature adds to the prediction of a linear model, with the
     sign of its coefficient; for regression as a part of the standard deviation of the target.
 rise
-    How much larger the error is without the feature. Methods whose searches can be told which
-    features to take are asked for their own criterion of the set without it, refitted. Of other
+    How much larger the error is without the feature. Methods whose searches can be given
+    fixed features report their own criterion of the subset without it, refitted. Of other
     models the feature is held at its mean, and the error on the data themselves is taken.
 alike
     Other columns of numbers that are strongly correlated with it.
@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from sparsepath.arrays import Floats
-from sparsepath.data.cells import RawTable
 from sparsepath.data.columns import is_constant
 from sparsepath.errors import InputError
-from sparsepath.path import SelectionPath
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Floats
+from sparsepath.tables.cells import RawTable
 
 ROWS_SEEN = 20_000  # that are looked at for weights and pictures
 MOST_NUMBERS = 20_000_000  # the same times columns, for what is like a feature

@@ -98,10 +98,10 @@
     });
     at("curve").append(svg);
     at("legend").textContent = data.honest
-      ? `Line and band: error on new data (${data.validation}) and its standard error. Dashed: ${data.criterion}, which the search itself saw: optimistic.`
-      : `${data.criterion}: what the search itself minimised, not an error on new data.`;
+      ? `Line and band: error on new data (${data.validation}) ± one standard error. Dashed: ${data.criterion}, which the search minimised (optimistic).`
+      : `${data.criterion}: the criterion that the search minimised, not an error on new data.`;
     if (logarithmic) at("legend").textContent += " The scale is logarithmic.";
-    if (data.null) at("legend").textContent += ` Dotted: the same search with the target shuffled, the middle of ${data.null.shuffles} times.`;
+    if (data.null) at("legend").textContent += ` Dotted: the same search on shuffled targets (median of ${data.null.shuffles}).`;
   }
 
   function nearest(position) {
@@ -121,11 +121,11 @@
     const rows = data.features.map((name, p) => [name, p])
       .filter(([name]) => name.toLowerCase().includes(wanted));
     const never = data.n_features - data.features.length;
-    at("found").textContent = `${rows.length} of ${data.features.length} that are ever chosen`
-      + (never ? `; ${never.toLocaleString("en")} of ${data.n_features.toLocaleString("en")} never are` : "");
+    at("found").textContent = `${rows.length} of ${data.features.length} features that are selected at some size`
+      + (never ? `; ${never.toLocaleString("en")} of ${data.n_features.toLocaleString("en")} are never selected` : "");
     const height = rows.length * ROW + 24, width = NAME + sizes.length * CELL + 8;
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-      style: `width:${width}px`, "aria-label": "which of the features are in the set of each size" });
+      style: `width:${width}px`, "aria-label": "features selected at each size" });
     rows.forEach(([name, p], r) => {
       const text = draw("text", { x: NAME - 8, y: r * ROW + 14, "text-anchor": "end" },
         name.length > LETTERS ? name.slice(0, LETTERS - 1) + "…" : name);
@@ -203,13 +203,13 @@
 
   function explain() {
     const lines = [];
-    if (data.weights) lines.push(`Weight: by how much the prediction varies with the feature alone, its standard deviation${data.classes ? "" : " as a part of that of the target"}; with the sign of the coefficient.`);
+    if (data.weights) lines.push(`Weight: standardised coefficient (coefficient × standard deviation of the feature${data.classes ? "" : " ÷ standard deviation of the target"}).`);
     if (data.rises) lines.push(data.rises.refitted
-      ? `Rise: how much larger the ${data.rises.kind} is if the feature is left out and the others are fitted again; of the recommended size. The search itself saw these rows.`
-      : `Rise: how much larger the ${data.rises.kind} is if the feature is held at its mean, the model as it is; of the recommended size. The model has seen these rows.`);
+      ? `Increase without it: increase of the ${data.rises.kind} if the feature is removed and the others are refitted, for the recommended size. The search used these rows.`
+      : `Increase without it: increase of the ${data.rises.kind} if the feature is fixed at its mean, without refitting, for the recommended size. The model was fitted to these rows.`);
     if (data.sketches) lines.push(`Against the target: bars are the number of rows, ${data.classes ? (data.classes.length > 2 ? `colours the shares of ${data.classes.join(", ")}` : `the line is the share of ${data.classes[data.classes.length - 1]}`) : "the line is the mean of the target, the band its middle half"}${data.rows_seen < data.n_samples ? `; of ${data.rows_seen.toLocaleString("en")} rows` : ""}.`);
-    if (data.alike) lines.push("Most alike: other columns of numbers and their correlation with the feature; what could stand in for it.");
-    if (data.frequencies) lines.push("Over halves: how often the feature is chosen when the search is repeated on halves of the rows, and which features then stand in for it.");
+    if (data.alike) lines.push("Most alike: the most correlated numeric columns, which could replace the feature.");
+    if (data.frequencies) lines.push("In half-samples: how often the feature is selected when the search is repeated on random halves of the rows. Interchangeable with: features selected instead.");
     lines.forEach((text) => at("explained").append(make("li", text)));
   }
 
@@ -245,18 +245,18 @@
     const chosen = size === data.chosen ? " (recommended)" : size === data.least ? " (least error)" : "";
     at("size").setAttribute("aria-valuetext", `${size} features, ${kind} ${brief(errors[k])}${chosen}`);
     at("size-said").textContent = `${size} of ${data.n_features.toLocaleString("en")}${chosen}`;
-    at("h-chosen").textContent = size ? `The ${size === 1 ? "feature" : size + " features"} of this size` : "No feature";
+    at("h-chosen").textContent = size ? `The ${size === 1 ? "feature" : size + " features"} at this size` : "No feature";
     const told = [];
     if (data.honest && data.honest[k] !== null) told.push(`Error on new data ${brief(data.honest[k])} (standard error ${brief(data.honest_se[k])}).`);
-    told.push(`${data.criterion[0].toUpperCase()}${data.criterion.slice(1)} ${brief(data.errors[k])}${data.honest ? ", which the search itself saw" : ""}.`);
-    if (data.honest && size === data.chosen && data.answer.length > 1) told.push("The answer above also allows for the choice of this size among all.");
+    told.push(`${data.criterion[0].toUpperCase()}${data.criterion.slice(1)} ${brief(data.errors[k])}${data.honest ? ", which the search minimised" : ""}.`);
+    if (data.honest && size === data.chosen && data.answer.length > 1) told.push(`The answer above is slightly higher because it is corrected for choosing the best of ${sizes.length} sizes.`);
     at("figures").textContent = told.join(" ");
     const added = subset.filter((p) => !before.includes(p)), gone = before.filter((p) => !subset.includes(p));
-    at("changes").textContent = k === 0 ? "" : `From the size before: ${added.length ? (added.length === 1 ? "in comes " : "in come ") + names(added) : "nothing comes in"}${gone.length ? (gone.length === 1 ? "; out goes " : "; out go ") + names(gone) : ""}.`;
+    at("changes").textContent = k === 0 ? "" : `Compared with the previous size: ${added.length ? "adds " + names(added) : "adds nothing"}${gone.length ? ", removes " + names(gone) : ""}.`;
     const stable = data.stability && data.stability.index[size];
     at("chance").textContent = [
-      stable === null || stable === undefined ? "" : `Over ${data.stability.halves} halves of the rows the choice of ${size} has a stability of ${stable.toFixed(2)} (1: the same every time, 0: by chance).`,
-      data.null && byNull.has(size) && size ? `With the target shuffled the same search reaches ${brief(byNull.get(size))} at this size; p = ${Number(data.null.p_value.toPrecision(3))} for the path as a whole.` : "",
+      stable === null || stable === undefined ? "" : `Stability of this selection over ${data.stability.halves} random halves of the rows: ${stable.toFixed(2)} (1: the same features every time, 0: random).`,
+      data.null && byNull.has(size) && size ? `On shuffled targets the same search reaches ${brief(byNull.get(size))} at this size (median); p = ${Number(data.null.p_value.toPrecision(3))} for the path.` : "",
     ].join(" ").trim();
     const coef = data.coef[k], often = data.frequencies && data.frequencies[size];
     const weights = data.weights && data.weights[k], rises = size === data.chosen ? data.rises : null;
@@ -273,10 +273,10 @@
     const head = [["feature", false]];
     if (coef) head.push(["coefficient", coef.every((c) => !Array.isArray(c))]);
     if (weights) head.push(["weight", false]);
-    if (rises) head.push(["rise without it", true]);
+    if (rises) head.push(["increase without it", true]);
     if (data.sketches) head.push(["against the target", false]);
     if (data.alike) head.push(["most alike", false]);
-    if (often) head.push(["over halves", true], ["stands in over halves", false]);
+    if (often) head.push(["in half-samples", true], ["interchangeable with", false]);
     head.push(["first at size", true]);
     table(at("features"), head, subset.map((p, i) => {
       const name = data.features[p], cells = [name];
@@ -316,7 +316,8 @@
   }
 
   function csv() {
-    const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
+    const formula = /^([=@\t\r].|[+-](?![\d.,]*\d(e[+-]?\d+)?$).)/is; // what a spreadsheet would compute
+    const quote = (text) => `"${formula.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
     const lines = [["size", "error", "error_se", "error_kind", ...(data.honest ? ["honest_error", "honest_error_se"] : []), "features"].join(",")];
     sizes.forEach((size, k) => lines.push([size, data.errors[k], data.errors_se[k], data.error_kind,
       ...(data.honest ? [data.honest[k], data.honest_se[k]] : []), quote(data.subsets[k].map((p) => data.features[p]).join("; "))].join(",")));
@@ -342,14 +343,14 @@
   function aside() {
     if (!data.columns || !data.columns.length) return;
     at("set-aside").hidden = false;
-    table(at("aside"), [["why", false], ["what of it", false], ["columns", false]], data.columns.map((each) => {
+    table(at("aside"), [["why", false], ["action", false], ["columns", false]], data.columns.map((each) => {
       const more = each.count - each.names.length;
       return [each.why, each.out ? "left out" : "kept", each.names.join(", ") + (more > 0 ? ` and ${more.toLocaleString("en")} more` : "")];
     }));
   }
 
   function run() {
-    const said = { "Command": data.run.command, "Method": data.method, "Seed": data.run.seed, "Fingerprint of the data": data.run.fingerprint,
+    const said = { "Command": data.run.command, "Python": data.run.code, "Method": data.method, "Seed": data.run.seed, "Fingerprint of the data": data.run.fingerprint,
       "Versions": Object.entries(data.run.versions).map(([n, v]) => `${n} ${v}`).join(", "),
       "Parameters": Object.entries(data.run.parameters).map(([n, v]) => `${n}=${v}`).join(", ") };
     Object.entries(said).forEach(([name, text]) => {
@@ -381,7 +382,7 @@
     };
     at("inputs").addEventListener("submit", (event) => event.preventDefault());
     at("inputs").addEventListener("input", () => {
-      const row = {};
+      const row = Object.create(null); // in which "__proto__" is a name like any other
       predict.inputs.forEach((name, i) => (row[name] = typed(i)));
       try {
         const found = predict(row);

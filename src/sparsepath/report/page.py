@@ -1,5 +1,7 @@
 """One self-contained HTML page: data, style and drawing code in one file, and no network."""
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -7,7 +9,18 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from sparsepath.system.json_files import plain
+
 MARK = '<meta name="generator" content="sparsepath">'
+
+
+def policy(*scripts: str) -> str:
+    """A Content-Security-Policy that allows these scripts, styles, and no network at all."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    rules = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    rules += f"; script-src {allowed}" if scripts else ""
+    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
 
 
 def page(summary: Mapping[str, Any], mark: str = MARK) -> str:
@@ -16,15 +29,17 @@ def page(summary: Mapping[str, Any], mark: str = MARK) -> str:
     style = (here / "page.css").read_text("utf-8")
     code = (here / "page.js").read_text("utf-8")
     body = (here / "page.html").read_text("utf-8")
+    program = _embedded(summary["programs"].get("javascript", "const predict = null;"))
     parts = {
+        "{{policy}}": policy(program, code),
         "{{mark}}": mark,
         "{{title}}": escape(str(summary["title"])),
         "{{answer}}": "".join(f"<p>{escape(text)}</p>" for text in summary["answer"]),
         "{{about}}": "".join(f"<li>{escape(text)}</li>" for text in summary["about"]),
         "{{notes}}": "".join(f"<li>{escape(text)}</li>" for text in summary["notes"]),
         "{{style}}": style,
-        "{{data}}": _embedded(json.dumps(summary, allow_nan=False)),
-        "{{program}}": _embedded(summary["programs"].get("javascript", "const predict = null;")),
+        "{{data}}": _embedded(json.dumps(plain(summary), allow_nan=False)),
+        "{{program}}": program,
         "{{code}}": code,
     }
     # One pass over the template, so that no text of the data is ever taken for a place.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.cells import RawTable
+from sparsepath.tables.cells import RawTable
 
 BINS = 10
 VALUES = 8  # shown of a category; the others are one part

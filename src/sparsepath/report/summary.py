@@ -23,7 +23,7 @@ weights, rises, alike, sketches, classes, target
 columns
     Columns that take no part, or are to be looked at twice, by reason.
 frequencies, stand_ins, stability, null
-    Over halves of the data and for shuffled targets, where that was asked for.
+    Over halves of the data and for shuffled targets, if requested.
 run
     Versions, parameters, seed, fingerprint, the command.
 programs
@@ -37,13 +37,13 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.data.table import TablePreparation
-from sparsepath.data.units import unit_of
 from sparsepath.errors import SparsepathError
-from sparsepath.path import SelectionPath
+from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report.features import Seen, alike, made, rises, weights
 from sparsepath.report.sketches import classes_of, sketch
-from sparsepath.wording import brief
+from sparsepath.system.number_format import brief
+from sparsepath.tables.preparation import TablePreparation
+from sparsepath.tables.units import unit_of
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
 LANGUAGES_SHOWN = ("c", "sql", "javascript", "python", "json", "onnx")
@@ -65,11 +65,12 @@ def summary(
     seen: Seen | None = None,
     columns: Sequence[Any] = (),
     command: str = "",
+    code: Sequence[str] = (),
 ) -> dict[str, Any]:
     """All that the page of a path shows; see the module for what is in it.
 
     ``seen`` are the data that the model was fitted to; ``columns`` has remarks with ``columns``,
-    ``why`` and ``out``.
+    ``why`` and ``out``; ``code`` are lines of Python that give the same result.
     """
     chosen = path.choose("min") if chosen is None else chosen
     ever = list(dict.fromkeys(i for subset in path.subsets for i in subset))
@@ -114,6 +115,7 @@ def summary(
         "null": None if null is None else _shuffled(null),
         "run": {
             "command": command,
+            "code": "\n".join(code),
             "seed": path.seed,
             "fingerprint": path.data.get("fingerprint"),
             "versions": dict(path.versions),
@@ -163,7 +165,7 @@ def _shuffled(null: Any) -> dict[str, Any]:
 
 
 def told(path: SelectionPath, size: int) -> list[str]:
-    """The answer of a path of which nothing else is known, in plain sentences."""
+    """The answer for a path without further results, in plain sentences."""
     n = path.n_features
     use = f"{size} of {n} feature{'s' * (n != 1)}"
     use = f"Use {use}: {', '.join(path.names(size))}." if size else f"Use none of the {n} features."

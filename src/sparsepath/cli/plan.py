@@ -1,4 +1,4 @@
-"""The job of ``sparsepath plan``: what a selection will take, told before it runs."""
+"""The job of ``sparsepath plan``: estimate the time of a selection before it runs."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.cli import reading
-from sparsepath.cli.preparing import wrapped
-from sparsepath.cli.streamed import in_bytes, told
-from sparsepath.cli.tasks import find_task
-from sparsepath.data.cells import RawTable
+from sparsepath.assessment import plan
+from sparsepath.assessment.planning import duration
+from sparsepath.cli import input as reading
+from sparsepath.cli.estimator import SelectionRequest, build
+from sparsepath.cli.input import describe, in_bytes
 from sparsepath.data.sources import Source
-from sparsepath.judging import plan
-from sparsepath.judging.planning import duration
-from sparsepath.methods import METHODS, OPTIONS, check
 
 
 def in_memory(
-    source: reading.TableSource,
+    source: reading.InputSpec,
     method: str,
     given: Mapping[str, Any],
     validation: Any,
@@ -27,16 +24,10 @@ def in_memory(
 ) -> dict[str, Any]:
     """What the search of a file and its repetitions take: one search and some trials are made."""
     problem = reading.read(source)
-    data, table, entry = source.path, problem.table, METHODS[method]
-    task = find_task(problem.y, "auto", f"{data}: target {table.target!r}")
-    check(entry, task.name, given, len(np.unique(problem.y)))
-    parameters = {OPTIONS[name].parameter: value for name, value in given.items()}
-    model = entry.make(task.name, **parameters, validation=None)
-    if isinstance(table.X, RawTable):
-        model = wrapped(model, problem.preparing)
-    if validation == "auto":
-        validation = model._n_folds
-    found = plan(model, table.X, problem.y, validation=validation, null=null, stability=halves)
+    data, table = source.path, problem.table
+    spec = build(problem, SelectionRequest(method, given, validation=validation))
+    X, y, extras = problem.fit_arguments
+    found = plan(spec.model, X, y, null=null, stability=halves, **extras)
     rows, columns = table.X.shape
     said = f"{data}: {rows:,} rows x {columns:,} columns. {found.sentence()}"
     return _document(str(data), rows, columns, found.times, found.seconds, [said])
@@ -58,7 +49,7 @@ def _document(
 def in_passes(
     source: Source, steps: int, folds: int | None, validation: int, memory: float | None
 ) -> dict[str, Any]:
-    """What a search will read and take, told before anything runs.
+    """Estimate what a search will read and how long it will take.
 
     The speed of reading and of products is measured on the first rows.
     """
@@ -77,7 +68,7 @@ def in_passes(
     products = (time.perf_counter() - began) * m / 4096 * (n / V.shape[1]) ** 2
     cells = folds or (validation if validation else 1)
     kept = 8 * n * n * (3 * cells + 4)
-    lines = [f"{source.where}: {told(source)}, in {len(source.parts)} parts."]
+    lines = [f"{source.where}: {describe(source)}, in {len(source.parts)} parts."]
     searches, seconds = 1, reading + products
     if folds:
         lines.append(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.assessment import Honest
 from sparsepath.errors import InputError
-from sparsepath.judging import Honest
-from sparsepath.path import SelectionPath
-from sparsepath.wording import brief
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.number_format import brief
 
 PAIRED = 5e7  # pairs of rows times features up to which the area under the curve takes a second
 
@@ -71,8 +71,14 @@ def of_classes(
 
 
 def beside(honest: Honest) -> dict[str, float]:
-    """Error rate and area under the curve on the rows left out, if they are not the error told."""
-    told = {"error rate": "error_rate", "AUC error": "auc"}.get(honest.measure)
+    """The figures for classification on held-out rows, except the reported error."""
+    measures = {
+        "error rate": "error_rate",
+        "AUC error": "auc",
+        "balanced error rate": "balanced_error",
+        "log loss": "log_loss",
+    }
+    told = measures.get(honest.measure)
     there = {name: value for name, value in honest.figures.items() if name != told}
     return {name: value for name, value in there.items() if math.isfinite(value)}
 
@@ -102,6 +108,9 @@ def said(found: Mapping[str, float]) -> str:
         "rmse": lambda v: f"RMSE {brief(v)}",
         "r2": lambda v: f"R2 {v:.3f}",
         "error_rate": lambda v: f"error rate {100 * v:.3g} %",
+        "balanced_error": lambda v: f"balanced error {100 * v:.3g} %",
+        "log_loss": lambda v: f"log loss {v:.3f}",
+        "brier": lambda v: f"Brier score {v:.3f}",
         "auc": lambda v: f"AUC {v:.3f}",
     }
     return ", ".join(forms[name](value) for name, value in found.items())

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.cli.options import listing
-from sparsepath.cli.preparing import Remark
-from sparsepath.cli.tasks import TargetTask
-from sparsepath.data.cells import RawTable
+from sparsepath.assessment.folds import cases
+from sparsepath.assessment.leaks import Suspect
+from sparsepath.cli.values import listing
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
+from sparsepath.data.task import TargetTask
 from sparsepath.errors import InputError
-from sparsepath.judging.folds import cases
+from sparsepath.report.outcome import Remark
+from sparsepath.system.arrays import Floats
+from sparsepath.tables.cells import RawTable
 
 AS_TARGET = 1e-6  # 1 - r^2 below which a column is the target but for rounding
 NEAR = 1e-3  # the same below which it may well be made of the target
@@ -24,12 +25,13 @@ HUGE = 1e150  # the square of anything larger is infinite
 SPREAD = 10  # an id lies in a range of so many times the number of rows, unless its name says it
 NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
+LEAKS_SAID = 4  # of them described one by one
 MOST_COMPARED = 1 << 26  # numbers in the rows that are compared with each other
 
 
 @dataclass
-class Looked:
-    """The columns that were found to be something else than features."""
+class ColumnFindings:
+    """Columns that are something else than features."""
 
     leaks: list[str]  # the target but for a linear map
     near: list[str]  # nearly so
@@ -71,6 +73,23 @@ def look(table: Table, task: TargetTask) -> list[Remark]:
     return found
 
 
+def leaks(found: Sequence[Suspect], remarks: Sequence[Remark]) -> list[Remark]:
+    """A warning of columns that predict the target suspiciously well, once for each column."""
+    known = {name for remark in remarks if remark.said[:8] == "Warning:" for name in remark.columns}
+    found = [each for each in found if each.name not in known]
+    if not found:
+        return []
+    names = [each.name for each in found]
+    what = "; ".join(each.sentence for each in found[:LEAKS_SAID])
+    more = f"; and {len(found) - LEAKS_SAID} more columns" if len(found) > LEAKS_SAID else ""
+    one = len(names) == 1
+    said = (
+        f"Warning: {what}{more} (on rows left out). {'Is it' if one else 'Are they'} known before "
+        f"the target is? If not, leave {'it' if one else 'them'} out: --drop {listing(names)}"
+    )
+    return [Remark(tuple(names), "predicts the target suspiciously well: a leak?", False, said)]
+
+
 def _repeated(table: Table) -> list[Remark]:
     """Rows that are there more than once, unless there are too many numbers to look at."""
     m, n = table.X.shape
@@ -88,7 +107,7 @@ def _repeated(table: Table) -> list[Remark]:
     return [Remark((), "", False, said)]
 
 
-def _remarks(table: Table, seen: Looked) -> Iterable[Remark]:
+def _remarks(table: Table, seen: ColumnFindings) -> Iterable[Remark]:
     """In words."""
     for names, how, why in (
         (seen.leaks, "the target {0!r} up to a linear map (correlation 1)", "the target itself"),
@@ -111,7 +130,7 @@ def _remarks(table: Table, seen: Looked) -> Iterable[Remark]:
         yield Remark(tuple(ids), "all different: an id?", False, said)
     if names := seen.constant:
         has = "has" if len(names) == 1 else "have"
-        said = f"Note: {named_columns(names)} {has} one value only and can tell nothing."
+        said = f"Note: {named_columns(names)} {has} only one value and no information."
         yield Remark(tuple(names), "one value only", True, said)
 
 
@@ -129,7 +148,7 @@ def _alike(pairs: list[tuple[str, str]]) -> list[Remark]:
 
 
 def unused(preparation: Any) -> list[Remark]:
-    """Columns of which nothing can be learnt; the preparation itself says so."""
+    """Columns without information; the preparation itself reports them."""
     lost = [feature for feature in preparation.features_ if not feature.labels]
     told = {"no value at all": [f.name for f in lost if f.is_empty]}
     told["text that is different in every row"] = [f.name for f in lost if not f.is_empty]
@@ -150,7 +169,7 @@ def _numeric(table: Table) -> Table:
 
 
 def _told_by_gaps(table: Table, y: Floats) -> list[str]:
-    """Columns that tell the target by where they are missing, such as the day of a cancellation."""
+    """Columns whose missing values reveal the target, such as a cancellation date."""
     lacking = [cell for cell in table.X.cells if cell.n_missing]
     if not lacking or len(y) < SURE_ROWS:
         return []
@@ -217,11 +236,11 @@ def _refuse_huge(table: Table, y: Floats) -> None:
         )
 
 
-def _columns(table: Table, y: Floats | None) -> Looked:
+def _columns(table: Table, y: Floats | None) -> ColumnFindings:
     """The columns that are the target, look like ids, or have one value only."""
     X, names = table.X, table.names
     m, n = X.shape
-    seen = Looked([], [], [], [])
+    seen = ColumnFindings([], [], [], [])
     if m < SURE_ROWS:
         return seen
     off = None if y is None else y - y.mean()
@@ -266,8 +285,10 @@ def _shared_sparse(X: Any, off: Floats) -> Floats:
     """The same of a sparse matrix: off sums to zero, so the means of columns need not be taken."""
     m = X.shape[0]
     sums = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
-    squares = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
-    return _r2(off @ X, squares - sums * sums / m, squares, float(off @ off))
+    with np.errstate(over="ignore", invalid="ignore"):  # the search refuses such numbers
+        squares = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
+        products, centred, total = off @ X, squares - sums * sums / m, float(off @ off)
+    return _r2(products, centred, squares, total)
 
 
 def _r2(products: Floats, squares: Floats, raw: Floats, total: float) -> Floats:

@@ -1,0 +1,285 @@
+"""The estimator that a command stands for: the one that a Python user would build."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparsepath.cli.input import Problem
+from sparsepath.data.task import TargetTask
+from sparsepath.data.validation import column_indices
+from sparsepath.errors import InputError
+from sparsepath.methods import METHODS, OPTIONS, Method, check, in_passes
+from sparsepath.methods.method import OF_COUNTS
+from sparsepath.path.selection_path import LONGEST_PATH
+from sparsepath.report.outcome import beneath
+from sparsepath.system.tuning import memory
+from sparsepath.tables.cells import RawTable
+from sparsepath.tables.features import MISSING
+
+FEWEST_IN_TIME = 20  # different times from which on a sorted column is no accident
+IN_MEMORY = ("significance", "feature-groups", "class-weight")  # options that need all data at once
+
+
+@dataclass(frozen=True)
+class SelectionRequest:
+    """What is requested of a selection; ``options`` are those of the method, by name."""
+
+    method: str = "greedy-rls"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    task: str = "auto"
+    # Folds that are held out of the whole procedure; "loo": one row or group at a time; "time":
+    # parts in row order, each predicted from the rows before it; None: none.
+    validation: Any = "auto"
+    null: int = 0  # repetitions with permuted targets
+    halves: int = 0  # repetitions on halves of the rows
+    quiet: bool = False  # no progress, and no note on the cost
+
+
+@dataclass(frozen=True)
+class EstimatorSpec:
+    """An estimator that is ready to fit, and what the command line knows of its search."""
+
+    model: Any
+    entry: Method
+    task: TargetTask
+    rule: str | int | float | None  # the size requested by --choose
+    steps: int  # the largest size on the path
+    searches: int  # one per penalty
+    calls: int | None  # how often the callback comes; None: unknown
+    backward: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def folds(self) -> int:
+        """How many parts the validation holds out, as far as the estimator says."""
+        validation = self.model.validation
+        named = {"auto": self.model._n_folds, "time": 5, None: 0}
+        return int(named.get(validation, validation) if validation != "loo" else 0)
+
+    def repeats(self, request: SelectionRequest, rows: int) -> float:
+        """How often the work of one search is done, in all."""
+        folds = rows if self.model.validation == "loo" else self.folds
+        return 1 + folds + request.null + request.halves / 2
+
+
+def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
+    """Build the estimator, or raise an error that says what does not go together."""
+    table, entry = problem.table, METHODS[request.method]
+    task = _task(problem, request, entry)
+    check(entry, task.name, request.options, len(np.unique(problem.y)))
+    _refuse(problem, entry, request.options)
+    options = dict(request.options)
+    notes = _complete_classes(options, problem, task, entry)
+    rule, validation = options.pop("choose", None), request.validation
+    when = in_time_order(table.X)
+    if validation == "auto" and problem.groups is None and not entry.ranks and when is not None:
+        validation = "time"
+        notes.append(
+            f"rows are in the order of {when!r}: the error is estimated by predicting each "
+            "part from earlier rows (--validation time); --validation 10 for random folds."
+        )
+    steps = _steps(table.X, entry, options)
+    largest = min(steps, options.get("max-features", steps))
+    if isinstance(rule, int) and rule > largest:
+        raise InputError(
+            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} to which "
+            "the path goes" + ("; raise --max-features." if largest < _most(table.X) else ".")
+        )
+    if "max-features" in options:
+        options["max-features"] = largest
+    elif entry.longest is not None and isinstance(rule, int):
+        options["max-features"] = steps  # a path that ends where it sees fit may be too short
+    _complete(options, problem, entry)
+    parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
+    if rule is not None:
+        parameters["choose"] = rule
+    model = entry.make(task.name, **parameters, validation=validation)
+    if problem.memory is not None and "memory_budget" in model.get_params(deep=False):
+        model.set_params(memory_budget=problem.memory)
+    if takes_table(problem):
+        from sparsepath.methods.table_selector import TableSelector
+
+        model = TableSelector(model, **problem.preparing.parameters, validation=validation)
+    alphas = options.get("alpha")
+    return EstimatorSpec(
+        model,
+        entry,
+        task,
+        rule,
+        steps,
+        len(alphas) if isinstance(alphas, list) else 1,
+        _calls(model, problem, entry, options, steps),
+        _is_backward(entry, options),
+        tuple(notes),
+    )
+
+
+def takes_table(problem: Problem) -> bool:
+    """Whether columns must be encoded or imputed before the search."""
+    X = problem.table.X
+    if problem.in_passes:
+        return bool(X.text or problem.preparing.missing != "error")
+    return isinstance(X, RawTable)
+
+
+def _task(problem: Problem, request: SelectionRequest, entry: Method) -> TargetTask:
+    task, numbers = request.task, problem.y.dtype.kind in "biuf"
+    counts = request.options.get("loss") in OF_COUNTS
+    if task == "auto" and (counts or (entry.ranks and numbers)):
+        task = "regression"  # grades and counts are few whole numbers, and yet no classes
+    found = problem.task(task)
+    if task == "auto" and found.name not in entry.tasks and numbers:
+        raise InputError(
+            f"{entry.name} does regression only, and the target, {found.why}, is taken for "
+            "classes; --task regression takes it as it is."
+        )
+    return found
+
+
+def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None:
+    """Refuse what the data do not allow: too little memory, or no work in passes."""
+    rows, columns = problem.table.X.shape
+    if not problem.in_passes:
+        needed = 0.0 if entry.memory is None else entry.memory(rows, columns)
+        if needed > memory():
+            raise InputError(
+                f"{entry.name} needs about {needed / 1e9:.3g} GB of memory for {rows:,} rows and "
+                f"{columns:,} columns, and there are {memory() / 1e9:.3g} GB; leave columns out "
+                "with --drop, or use greedy-rls, which needs little more than the data."
+            )
+        return
+    for option in IN_MEMORY:
+        if option in options:
+            raise InputError(f"--{option} needs data in memory; leave it out.")
+    missing = problem.preparing.missing
+    if missing not in MISSING:
+        raise InputError(
+            f"--missing {missing} needs data in memory; use {' or '.join(MISSING[1:])}."
+        )
+    if not entry.reads_in_passes(options):
+        raise InputError(
+            f"--method {entry.name} needs data in memory; these read data in passes: {in_passes()}."
+        )
+
+
+def in_time_order(X: Any) -> str | None:
+    """A column of dates or times by which the rows are sorted; None if there is none."""
+    if not isinstance(X, RawTable) or len(X) < FEWEST_IN_TIME:
+        return None
+    for cell in X.cells:
+        if cell.kind != "date" or cell.n_missing:
+            continue
+        steps = np.diff(cell.values.astype("datetime64[us]").astype(np.int64))
+        if (steps >= 0).all() and np.count_nonzero(steps) >= FEWEST_IN_TIME - 1:
+            return str(cell.name)
+    return None
+
+
+def _complete_classes(
+    options: dict[str, Any], problem: Problem, task: TargetTask, entry: Method
+) -> list[str]:
+    """Labels in place of typed ones; what a loss needs beside it is added, with a note."""
+    weights, notes = options.get("class-weight"), []
+    if weights is not None and task.name != "classification":
+        raise InputError("--class-weight is for classification; use --weights COL for regression.")
+    if "threshold" in options and len(np.unique(problem.y)) != 2:
+        raise InputError("--threshold is for a target with two classes; remove it.")
+    if isinstance(weights, dict):
+        labels = {str(label): label for label in np.unique(problem.y).tolist()}
+        if unknown := [label for label in weights if label not in labels]:
+            known = ", ".join(list(labels)[:12])
+            raise InputError(
+                f"--class-weight: {unknown[0]!r} is no class of the target; classes are {known}."
+            )
+        options["class-weight"] = {labels[label]: weight for label, weight in weights.items()}
+    has = entry.options
+    adds = "class-weight" in has and not problem.in_passes
+    if options.get("loss") == "balanced" and weights is None and adds:
+        options["class-weight"] = "balanced"
+        notes.append("--loss balanced uses --class-weight balanced.")
+    pairs = options.get("loss") == "auc" and "cv" not in options
+    if pairs and "cv" in has and isinstance(problem.table.X, RawTable):
+        options["cv"] = min(10, int(np.unique(problem.y, return_counts=True)[1].min()))
+        if options["cv"] < 2:
+            raise InputError("--loss auc needs two rows or more of each class.")
+        notes.append(f"--loss auc with text columns is computed over folds (--cv {options['cv']}).")
+    return notes
+
+
+def _complete(options: dict[str, Any], problem: Problem, entry: Method) -> None:
+    """Turn names into columns, a level into a test, and folds of groups into splits."""
+    table = problem.table
+    if "significance" in options:
+        from sparsepath.rls import MaxT
+
+        options["significance"] = MaxT(options["significance"])
+    for option in ("force", "forbid", "start"):
+        if option in options:
+            options[option] = column_indices(
+                options[option], table.names, len(table.names), f"{table.source}: --{option}"
+            )
+    if "loss" in options:
+        options["loss"] = _loss(options["loss"])
+    options.pop("weights", None)
+    grouped = options.pop("groups", None) is not None and not problem.in_passes
+    if grouped and not entry.ranks:
+        count = len(np.unique(np.asarray(problem.groups)))
+        if count < 2:
+            raise InputError(f"{table.source}: --groups has one group only; two are needed.")
+        if (folds := entry.folds(count, options)) is not None:
+            options["cv"] = folds
+
+
+def _loss(typed: str) -> Any:
+    """What an estimator calls a loss; with a number behind a colon the object."""
+    name, _, number = typed.partition(":")
+    name = name.replace("-", "_")
+    if not number:
+        return name
+    from sparsepath.rls.criteria.table import NUMBERS
+
+    return type(NUMBERS[name])(float(number))  # type: ignore[call-arg]
+
+
+def _most(X: Any) -> int:
+    """The most features that a path can have: with a row left out there must be rows to spare."""
+    rows, columns = X.shape
+    return int(min(columns, max(rows - 2, 0)))
+
+
+def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
+    return entry.sizes == "down" or options.get("search") == "backward"
+
+
+def _steps(X: Any, entry: Method, options: Mapping[str, Any]) -> int:
+    """The size to which the path goes."""
+    n, wanted = X.shape[1], options.get("max-features")
+    if _is_backward(entry, options):  # it begins with all, whatever the largest on the path is
+        return int(n)
+    if entry.sizes == "own":
+        return int(n if wanted is None else min(wanted, n))
+    if wanted is None:
+        longest = LONGEST_PATH if entry.longest is None else entry.longest
+        return max(min(_most(X), longest), len(options.get("force", ())))
+    return int(min(wanted, n))
+
+
+def _calls(
+    model: Any, problem: Problem, entry: Method, options: Mapping[str, Any], steps: int
+) -> int | None:
+    """How often the callback comes: per size, or as the table of methods says."""
+    if entry.unit == "features":
+        return steps
+    if entry.calls is not None:
+        return entry.calls(options, steps)
+    selector = beneath(model)
+    if not hasattr(selector, "n_l1s") or problem.in_passes:
+        return None
+    from sparsepath.data.splits import splitter_of
+
+    X, y, extras = problem.fit_arguments
+    groups = extras.get("groups")
+    splitter = splitter_of(selector.cv, y, groups)
+    return int(selector.n_l1s + splitter.get_n_splits(X, y, groups))

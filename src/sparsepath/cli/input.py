@@ -1,0 +1,430 @@
+"""The input of a search: a table or a source of parts, and the columns beside it."""
+
+import glob
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.cli.column_types import Categorical, Ordered, retyped
+from sparsepath.data.column_lookup import Rows
+from sparsepath.data.file_sources import without_empty
+from sparsepath.data.formats import ending_format, named_columns, read_columns, reason_of
+from sparsepath.data.layout import BY_NAME
+from sparsepath.data.opening import open
+from sparsepath.data.readers import COUNTED, Table, read_table
+from sparsepath.data.sources import Source
+from sparsepath.data.task import TargetTask, find_task
+from sparsepath.errors import FileError, InputError
+from sparsepath.report.outcome import Remark
+from sparsepath.tables.cells import RawTable
+from sparsepath.tables.features import quoted
+
+SAMPLE = 200_000  # rows of a source whose target tells numbers from classes
+CLUSTER_STARTS = 2  # tries to start worker processes
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Missing values, dates, and columns that are categorical or ordered."""
+
+    missing: str = "error"
+    dates: str = "error"
+    categorical: Categorical = ()
+    ordered: Ordered = ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of ``TableSelector``; rows and columns are dropped before it."""
+        missing = self.missing if self.missing in ("median", "indicator") else "error"
+        return {"missing": missing, "dates": self.dates}
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """Which file, and what of it."""
+
+    path: Path
+    target: str | None = None
+    drop: list[str] = field(default_factory=list)
+    rows: Rows | None = None
+    weights: str | None = None
+    groups: str | None = None
+    keep_index: bool | list[str] = False  # or the columns to keep, whatever they are
+    preparing: TableOptions = field(default_factory=TableOptions)
+    writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
+    names: Path | None = None  # a file of names for columns that have none
+    sample: tuple[int, int] | None = None  # rows to draw, and the seed
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The data of a search: a table, or a source in place of one, and the columns beside it.
+
+    Of a source, ``y`` are the targets of the first rows.
+    """
+
+    table: Table
+    weights: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+    preparing: TableOptions = field(default_factory=TableOptions)
+    remarks: Sequence[Remark] = ()  # of what was left out
+    memory: float | None = None  # bytes, for data that are read in passes
+
+    @property
+    def y(self) -> NDArray[Any]:
+        assert self.table.y is not None
+        return self.table.y
+
+    @property
+    def in_passes(self) -> bool:
+        """Whether the data are read in passes."""
+        return isinstance(self.table.X, Source)
+
+    @property
+    def fit_arguments(self) -> tuple[Any, Any, dict[str, Any]]:
+        """X, y and more arguments of ``fit``; a source has all of them itself."""
+        if self.in_passes:
+            return self.table.X, None, {}
+        extras = {"sample_weight": self.weights, "groups": self.groups}
+        return self.table.X, self.y, {name: v for name, v in extras.items() if v is not None}
+
+    def task(self, task: str) -> TargetTask:
+        """Regression or classification, as given or as inferred from the target."""
+        table = self.table
+        label = f"{table.source}: target {table.target!r}"
+        sparse = table.X.sparse if self.in_passes else is_sparse(Path(table.source))
+        return find_task(self.y, task, label, labels=sparse)
+
+
+def read(source: InputSpec) -> Problem:
+    """Read the features, the target and what goes with the rows."""
+    sparse = is_sparse(source.path)
+    beside = [name for name in (source.weights, source.groups) if name is not None]
+    if sparse and beside:
+        raise InputError(
+            f"{source.path}: svmlight files have no columns for --weights or --groups."
+        )
+    if source.target is None and not sparse:
+        columns = read_columns(source.path, **source.writing)
+        known = [*columns.beside, *columns.features]
+        some = ", ".join(known if len(known) <= 12 else [*known[:6], "...", *known[-5:]])
+        raise InputError(
+            f"say which column to predict with --target; {source.path} has the columns {some}."
+        )
+    if source.target in beside:
+        raise InputError(
+            f"column {source.target!r} is the target; --weights and --groups need another."
+        )
+    table = read_table(
+        source.path,
+        target=source.target,
+        drop=source.drop,
+        rows=source.rows,
+        beside=beside,
+        keep_index=source.keep_index,
+        mixed=not sparse,
+        drop_unknown=source.preparing.missing == "drop-rows",
+        **source.writing,  # type: ignore[arg-type]
+    )
+    drawn: list[Remark] = []
+    if table.unknown:
+        rows = f"{table.unknown:,} row{'s' * (table.unknown != 1)}"
+        told = f"Note: {rows} without a value of {table.target!r} left out."
+        drawn.append(Remark((), "", False, told))
+    if source.sample is not None:
+        table, said = sampled(table, *source.sample)
+        drawn += said
+    policy = source.preparing
+    table = retyped(table, policy.categorical, policy.ordered)
+    table, remarks = ready(table, policy)
+    extra = list(table.beside.values())
+    if table.target in table.beside:
+        raise InputError(
+            f"column {table.target!r} is the target; --weights and --groups need another."
+        )
+    table = _without_empty(table) if sparse else table
+    problem = Problem(
+        table if source.names is None else named(table, source.names),
+        extra[0] if source.weights is not None else None,
+        extra[-1] if source.groups is not None else None,
+        source.preparing,
+        [*_not_features(source), *drawn, *remarks],
+    )
+    if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
+        raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
+    if len(problem.y) < 2:
+        raise InputError(f"{source.path} has one row only; selection needs at least two.")
+    return problem
+
+
+def _not_features(source: InputSpec) -> list[Remark]:
+    """Columns that the user has excluded from the features."""
+    of_rows = () if source.rows is None else (str(source.rows[0]),)
+    told = {
+        "left out by --drop": tuple(source.drop),
+        "says which rows are used (--rows)": of_rows,
+        "says how much rows count (--weights)": (source.weights,),
+        "says which rows belong together (--groups)": (source.groups,),
+    }
+    return [
+        Remark(tuple(map(str, names)), why, True)
+        for why, names in told.items()
+        if names and names[0] is not None
+    ]
+
+
+def _without_empty(table: Table) -> Table:
+    """A sparse table without columns that have no entry: nothing can come of them.
+
+    Numbers in a file may be as large as one likes, so there may be far more of these than of all
+    else; the names of the others identify them.
+    """
+    from scipy.sparse import csr_array
+
+    X = table.X
+    some = np.unique(X.indices)
+    if len(some) == X.shape[1] or not len(some):
+        return table
+    columns = np.searchsorted(some, X.indices).astype(X.indices.dtype)
+    X = csr_array((X.data, columns, X.indptr), shape=(X.shape[0], len(some)))
+    return replace(table, X=X, names=[table.names[j] for j in some.tolist()])
+
+
+def is_sparse(path: Path) -> bool:
+    """Whether the ending is that of an svmlight file, packed or not."""
+    return ending_format(path)[0] == "svmlight"
+
+
+def ready(table: Table, policy: TableOptions) -> tuple[Table, list[Remark]]:
+    """Drop rows or columns with missing values, if requested; return notes on that."""
+    raw, said = table.X, list[Remark]()
+    if not isinstance(raw, RawTable):
+        return table, said
+    lacking = [column for column in raw.cells if column.n_missing]
+    if lacking and policy.missing == "drop-columns":
+        gone = [column.name for column in lacking]
+        raw = RawTable(column for column in raw.cells if column.name not in gone)
+        note = f"Note: left out for missing values: {quoted(gone, 12)}."
+        said.append(Remark(tuple(gone), "missing values (--missing drop-columns)", True, note))
+        if not raw.cells:
+            raise InputError(f"{table.source}: every column has missing values; none is left.")
+    elif lacking and policy.missing == "drop-rows":
+        there = np.ones(len(raw), dtype=bool)
+        for column in lacking:
+            there &= np.array([text is not None for text in column.texts()])
+        left = int(there.sum())
+        if left < 2:
+            raise InputError(f"{table.source}: {left} rows have no missing value; two are needed.")
+        note = f"Note: {len(raw) - left:,} of {len(raw):,} rows with missing values left out."
+        said.append(Remark((), "", False, note))
+        raw = raw[there]
+        beside = {name: values[there] for name, values in table.beside.items()}
+        table = replace(table, y=None if table.y is None else table.y[there], beside=beside)
+    X: Any = raw
+    if raw.is_plain:
+        X = np.asfortranarray(np.column_stack([column.values for column in raw.cells]))
+    return replace(table, X=X, names=raw.columns), said
+
+
+def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
+    """Some rows, drawn at random and in their order; all of them if there are no more."""
+    rows = int(table.X.shape[0])
+    if count >= rows:
+        return table, []
+    kept = np.sort(np.random.default_rng(seed).choice(rows, count, replace=False))
+    beside = {name: values[kept] for name, values in table.beside.items()}
+    y = None if table.y is None else table.y[kept]
+    said = f"Note: {count:,} of {rows:,} rows were drawn (seed {seed}); the others are not used."
+    return replace(table, X=table.X[kept], y=y, beside=beside), [Remark((), "", False, said)]
+
+
+def named(table: Table, file: Path) -> Table:
+    """A table whose columns have numbers or places only, with names from a file, one a line."""
+    layout = table.layout
+    if layout is None or layout.kind == BY_NAME:
+        raise InputError(f"{table.source} has names of its own; leave --names out.")
+    try:
+        words = file.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {file}: {reason_of(error)}.") from error
+    words = [word.strip() for word in words]
+    while words and not words[-1]:
+        words.pop()
+    if layout.target is not None and len(words) == layout.columns - 1:
+        words.insert(layout.target, str(table.target))  # of the features alone
+    if len(words) != layout.columns:
+        raise InputError(
+            f"{file} has {len(words):,} names, one a line, and {table.source} has "
+            f"{layout.columns:,} columns{' counted from 1' * (layout.first == 1)}."
+        )
+    numbers = tuple(int(name.removeprefix("x")) for name in table.names)
+    names = [words[number - layout.first] for number in numbers]
+    if again := [name for name, times in Counter(names).items() if times > 1 or not name]:
+        raise InputError(f"{file}: {again[0]!r} names more than one column, or none.")
+    return replace(table, names=names, layout=replace(layout, numbers=numbers))
+
+
+def needs_passes(data: Path, memory: float | None, dask: str | None) -> bool:
+    """Whether the data are read in passes: a limit, a cluster, a folder or a pattern."""
+    return bool(
+        memory or dask or data.is_dir() or (glob.has_magic(str(data)) and not data.exists())
+    )
+
+
+def read_in_passes(spec: InputSpec, memory: float | None, client: Any = None) -> Problem:
+    """Open a source; its target is looked at in the first rows."""
+    source, index = open_source(spec, memory)
+    remarks = [Remark((), "", False, f"Note: {describe(source)}; the data are read in passes.")]
+    if index:
+        said = "numbers the rows and is" if len(index) == 1 else "number the rows and are"
+        note = f"Note: {named_columns(index)} only {said} left out; --keep-index takes it."
+        remarks.append(Remark(tuple(index), "numbers the rows", True, note))
+    if source.names is None:  # by their places in the file
+        place = int(str(source.target).removeprefix("x")) if source.target else source.n_features
+        places = (i for i in range(source.n_features + 1) if i != place)
+        source.names = tuple(f"x{i}" for i in places)
+    y = _first_targets(source)
+    if client is not None:
+        from sparsepath.data.clusters import on_cluster
+
+        source = on_cluster(source, client)
+    table = Table(source, y, list(source.names or ()), source.target or "y", source.where)
+    return Problem(table, preparing=spec.preparing, remarks=remarks, memory=memory)
+
+
+def _first_targets(source: Source) -> Any:
+    found: list[Any] = []
+    for part in source.parts:
+        found += [slab.y for slab in part.read(np.zeros(0, dtype=np.intp))]
+        if sum(map(len, found)) >= SAMPLE:
+            break
+    return np.concatenate(found)
+
+
+def describe(source: Source) -> str:
+    """Rows, columns and bytes of a source."""
+    m, n = source.shape
+    return f"{m:,} rows x {n:,} columns, {in_bytes(source.bytes)} of numbers"
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in words.
+
+    >>> in_bytes(2_500_000)
+    '2.5 MB'
+    """
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str]]:
+    """The source, without columns that are dropped, and without those that only number the rows.
+
+    The names of the latter come beside it.
+    """
+    data, drop, keep_index = spec.path, spec.drop, spec.keep_index
+    if "sheet" in spec.writing:
+        raise InputError(f"{data} has no sheets; leave --sheet out.")
+
+    def read(columns: Sequence[str] | None) -> Source:
+        given = {"target": spec.target, "weights": spec.weights, "groups": spec.groups}
+        return open(str(data), columns=columns, memory=memory, **given, **spec.writing)
+
+    source = without_empty(read(None))
+    names = [*(source.names or ()), *source.index]
+    if lost := sorted({*drop} - {*names}):
+        raise InputError(f"{data} has no column {lost[0]!r} to --drop.")
+    kept = {*drop, *(() if isinstance(keep_index, bool) else keep_index)}
+    if source.names is None or (keep_index is True and not source.index and not drop):
+        return source, []
+    index = [] if keep_index is True else [*source.index, *_row_numbers(source, kept)]
+    index = [name for name in index if name not in kept]
+    wanted = [name for name in names if name not in {*drop, *index}]
+    return (source if wanted == list(source.names) else read(wanted)), index
+
+
+def _row_numbers(source: Source, kept: Collection[str]) -> list[str]:
+    """Columns that are 0, 1, 2, ... or 1, 2, 3, ...; those that begin so are read to their end."""
+    if source.kinds is None or source.names is None or len(source) < COUNTED:
+        return []
+    named = zip(source.names, source.kinds, strict=True)
+    left = [name for name, kind in named if kind == "number" and name not in kept]
+    first: dict[str, float] = {}
+    for part in source.parts:
+        for columns, slab in part.cells(left):
+            rows = np.arange(slab.start, slab.start + len(slab.y))
+            if not slab.start:
+                first = {column.name: column.values[0] for column in columns}
+            left = [
+                column.name
+                for column in columns
+                if first[column.name] in (0, 1)
+                and column.name in left
+                and (column.values == first[column.name] + rows).all()
+            ]
+            if not left:
+                return []
+    return left
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """A client of the cluster at an address; ``local`` starts worker processes here."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError(
+            "--dask needs the package distributed: pip install sparsepath[dask]"
+        ) from error
+    with silenced():
+        if address == "local":
+            with local_cluster() as started, Client(started) as client:
+                yield client
+            return
+        try:
+            client = Client(address, timeout=10)
+        except (OSError, ValueError) as error:
+            raise InputError(f"--dask {address}: no scheduler answers there.") from error
+        with client:
+            yield client
+
+
+def local_cluster() -> Any:
+    """Worker processes on this machine; one that dies while they start is tried once more."""
+    from distributed import LocalCluster
+
+    for _ in range(CLUSTER_STARTS):
+        try:
+            return LocalCluster(dashboard_address=None)
+        except (RuntimeError, OSError) as error:
+            why = str(error).rstrip(".") or type(error).__name__
+    raise InputError(
+        f"--dask local: the worker processes do not start ({why}); try again, or leave --dask out."
+    )
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """No logging meanwhile.
+
+    Dask reports a lost scheduler by tracebacks; the user gets one sentence instead.
+    """
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

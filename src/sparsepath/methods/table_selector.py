@@ -1,0 +1,477 @@
+"""Selection from a table as it comes: categories, dates and missing values prepared within the fit.
+
+The selector beneath sees columns of numbers (``TablePreparation``); what it finds is reported in
+columns of the table. Methods with groups take all columns that are made of one column of the table,
+or none. In others the columns compete singly, and a column of the table counts as chosen as soon as
+one of those made of it is. Either way the best set of each number of columns of the table, by the
+criterion of the search, makes the path.
+"""
+
+import copy
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from sparsepath.assessment.honest import Honest
+from sparsepath.assessment.leaks import suspects
+from sparsepath.assessment.validation import validated
+from sparsepath.base import Given
+from sparsepath.base.parameters import check_shared
+from sparsepath.base.selector import PathSelector, check_weights_taken
+from sparsepath.data.opening import taken
+from sparsepath.data.prepared import learnt
+from sparsepath.data.prepared import prepared as as_numbers
+from sparsepath.data.row_values import groups_of
+from sparsepath.data.sources import Source, is_source
+from sparsepath.data.validation import column_indices
+from sparsepath.errors import InputError, warn_user
+from sparsepath.path.choosing import is_size
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import Move, Step
+from sparsepath.rls import SparseRLSRegressor
+from sparsepath.system.arrays import Floats
+from sparsepath.system.json_files import plain
+from sparsepath.tables.cells import RawTable, names_of, table_of
+from sparsepath.tables.preparation import TablePreparation
+
+BENEATH = {"validation": None, "choose": "min"}
+COLUMNS = ("forced", "forbidden", "start")
+OF_COLUMNS = (*COLUMNS, "feature_costs", "feature_groups", "max_features")  # not of numbers
+
+
+def _beneath(name: str) -> Any:
+    """A method that is there if the selector beneath has it."""
+    return available_if(
+        lambda self: hasattr(getattr(self, "selector_", None) or self._selector, name)
+    )
+
+
+@dataclass(eq=False, repr=False)
+class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
+    """Selector for raw tables with text, categories, dates and missing values.
+
+    The preparation (``TablePreparation``) is part of the fit: for the honest error it is learnt
+    again without the held-out samples. It is saved and exported with the model, which accepts raw
+    tables.
+
+    Parameters
+    ----------
+    selector : selector, optional
+        One of this package; default: ``SparseRLSRegressor()``. Its ``max_features``, ``forced``,
+        ``forbidden``, ``start``, ``feature_costs`` and ``feature_groups`` are of columns of the
+        table.
+    missing : {"error", "median", "indicator"}
+        "error": missing values raise an error. "median": impute the median, for categories the most
+        frequent value. "indicator": impute, and add a column that marks missing values (a category
+        gets an indicator for missing instead).
+    dates : {"error", "parts"}
+        "error": dates raise an error. "parts": dates become year, month, day, weekday and, if there
+        are times of day, hour.
+    max_categories : int
+        Maximum number of values of a category that get an indicator: the most frequent ones that
+        occur at least twice. All others, including new values, have all indicators zero.
+    choose : str, int, float or None
+        Rule that chooses the size; None: that of ``selector``.
+    validation : "auto", int, "loo", splitter or None
+        Outer splits for the honest error: a number of folds ("auto": that of ``selector``), a
+        scikit-learn splitter, or a list of splits.
+    callback : callable, optional
+        Called with the path so far; a true return value stops the search.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Path in terms of the columns of the table.
+    preparation_ : TablePreparation
+        Fitted preparation.
+    selector_ : selector
+        Fitted selector on the numeric columns.
+    models_ : dict of size to Predictor
+        Models of the numeric columns.
+    selected_ : array of int
+        Selected columns of the table.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number and names of the columns of the table.
+    classes_ : array
+        Class labels, for classifiers.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation).
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from sparsepath import SparseRLSRegressor, TableSelector
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"colour": rng.choice(["red", "blue", "green"], 90),
+    ...                       "size": rng.normal(size=90), "noise": rng.normal(size=90)})
+    >>> price = 3 * table["size"] + 5 * (table["colour"] == "red") + rng.normal(size=90)
+    >>> table.loc[4, "size"] = None
+    >>> model = TableSelector(SparseRLSRegressor(), missing="median").fit(table, price)
+    >>> model.get_feature_names_out().tolist()
+    ['colour', 'size']
+    >>> model.predict(table).shape
+    (90,)
+    """
+
+    selector: Any = None
+    _: KW_ONLY
+    missing: str = "error"
+    dates: str = "error"
+    max_categories: int = 30
+    choose: Any = None
+    validation: Any = "auto"
+    callback: Any = None
+
+    @property
+    def _selector(self) -> Any:
+        return SparseRLSRegressor() if self.selector is None else self.selector
+
+    @property
+    def _n_folds(self) -> int:  # type: ignore[override]
+        return int(self._selector._n_folds)
+
+    def _fold_seconds(self, n: int, p: int) -> float:
+        beneath = getattr(self._selector, "_fold_seconds", None)
+        encoding = 5e-3 + 1e-4 * p  # measured at 100 and 140 rows
+        return math.inf if beneath is None else encoding + float(beneath(n, p))
+
+    @property
+    def _yardstick(self) -> Any:
+        return getattr(self._selector, "_yardstick", None)
+
+    @property
+    def cv(self) -> Any:
+        """The splits of the search itself."""
+        return getattr(self._selector, "cv", None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, beneath = super().__sklearn_tags__(), get_tags(self._selector)
+        tags.estimator_type = beneath.estimator_type
+        tags.classifier_tags, tags.regressor_tags = beneath.classifier_tags, beneath.regressor_tags
+        tags.target_tags = beneath.target_tags
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> "TableSelector":
+        """Prepare the table and select.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), array, or source
+            The table; or ``open``'s answer, a pyarrow dataset, a polars lazy frame or a Dask data
+            frame, which are read in passes.
+        y : array
+            The target; of what is read in passes the name of its column too, or None.
+        sample_weight : array, optional
+            For selectors that take it.
+        groups : array, optional
+            Samples that must not be parted.
+        """
+        fitted = copy.copy(self)
+        for name in [name for name in vars(fitted) if name.endswith("_")]:
+            delattr(fitted, name)
+        if is_source(X):
+            fitted._fit_source(taken(X, y, sample_weight), groups)
+        else:
+            fitted._fit(X, y, sample_weight, groups)
+        self.__dict__ = fitted.__dict__  # all at once: an error or Ctrl-C leaves what was there
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """To a table in memory."""
+        check_shared(self)
+        beneath = self._selector
+        if not isinstance(beneath, PathSelector) or isinstance(beneath, TableSelector):
+            raise InputError(
+                f"selector={beneath!r} has no path of columns; give a selector of "
+                "sparsepath, such as SparseRLSRegressor()."
+            )
+        table = table_of(X)
+        names = names_of(X)
+        prepared = TablePreparation(
+            missing=self.missing, dates=self.dates, max_categories=self.max_categories
+        ).fit(table)
+        of = self._checked(prepared)
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        inner = clone(self._selector)
+        inner.set_params(**self._asked(inner, of, prepared, table.columns))
+        check_weights_taken(inner, given)
+        known = {name: v for name, v in given.items() if has_fit_parameter(inner, name)}
+        inner.fit(prepared.transform(table), y, **known)
+        self._take_from(inner, prepared, table.columns)
+        self._slopes: dict[int, float] = {}
+        if self.validation is not None and not isinstance(X, RawTable):  # the command line looks
+            for each in suspects(table, table.columns, y, classes=hasattr(self, "classes_")):
+                if each.is_certain:
+                    warn_user(
+                        f"{each.sentence} (on rows left out). If it is not known before the target "
+                        f"is, leave it out."
+                    )
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        rule, self.honest_ = self._rule(), None
+        if self.path_.complete:
+            self.path_, self.honest_ = validated(self, self.path_, rule, Given(table, y, given))
+        self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+
+    def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:
+        """Which column of the table each column of numbers is made of; a word on those of none."""
+        of = prepared.groups_
+        if not len(of):
+            why = " ".join([*prepared.notes_.values()][:1])
+            raise InputError(f"no column of the table can be used. {why}")
+        for feature in prepared.features_:
+            if not feature.labels and feature.name in prepared.notes_:
+                warn_user(prepared.notes_[feature.name])
+        return of
+
+    def _take_from(self, inner: Any, prepared: TablePreparation, columns: Sequence[str]) -> None:
+        """The path of the selector beneath, in columns of the table."""
+        inner.callback = None  # it is no part of the model
+        self.preparation_, self.selector_ = prepared, inner
+        self.n_features_in_ = len(columns)
+        if hasattr(inner, "classes_"):
+            self.classes_ = inner.classes_
+        self.path_, self._sizes = self._in_table(inner.path_, prepared.groups_, columns)
+
+    def _in_table(
+        self, path: SelectionPath, of: NDArray[np.intp], names: Sequence[str]
+    ) -> tuple[SelectionPath, dict[int, int]]:
+        """A path of the selector beneath in columns of the table, parameters too."""
+        given = self._selector.get_params(deep=False)
+        said = {name: given[name] for name in OF_COLUMNS if name in path.parameters}
+        for name in COLUMNS:
+            if said.get(name) is not None:
+                said[name] = column_indices(said[name], names, len(names), name)
+        said.update(self.get_params(deep=False), choose=self._asked_size)
+        said["selector"] = type(self._selector).__name__
+        del said["callback"]
+        made, sizes = _in_features(path, of, names, given.get("max_features"))
+        return made.replaced(parameters={**path.parameters, **plain(said)}), sizes
+
+    def _fit_source(self, source: Source, groups: Any) -> None:
+        """The same in passes; parts are left out by the selector beneath, of columns of numbers.
+
+        Which values of a column have an indicator is learnt from all rows.
+        """
+        if source.names is None:
+            raise InputError("in passes give a table that has names.")
+        if not all(hasattr(part, "cells") for part in source.parts):
+            raise InputError(
+                f"{source.where} is no table: missing values and text are prepared in passes for "
+                "Parquet, Feather and CSV files; read it into memory, or write one of these."
+            )
+        inner = clone(self._selector)
+        asked = TablePreparation(
+            missing=self.missing, dates=self.dates, max_categories=self.max_categories
+        )
+        with source.crew(getattr(inner, "n_threads", None)) as crew:
+            prepared = learnt(source, crew, asked)
+            together = groups_of(source, crew, groups)
+        of = self._checked(prepared)
+        inner.set_params(**self._asked(inner, of, prepared, source.names))
+        inner.set_params(validation=self.validation)
+        if self._asked_size is not None and not is_size(self._asked_size):
+            inner.set_params(choose=self._asked_size)
+        more = {} if together is None else {"groups": together}
+        inner.fit(as_numbers(source, prepared), **more)
+        self._take_from(inner, prepared, source.names)
+        self.feature_names_in_ = np.array(source.names, dtype=object)
+        rule = self._rule()
+        size = self.path_.settle(rule)
+        self.honest_ = self._told_beneath(size, rule)
+        self._take(size)
+
+    def _told_beneath(self, size: int, rule: Any) -> Honest | None:
+        """Attributes of the underlying selector for its model of this size."""
+        honest: Honest | None = self.selector_.honest_
+        columns = self._sizes[size]
+        if honest is not None and (is_size(rule) or honest.size != columns):
+            honest = honest.at(self.selector_.path_, columns)
+        return None if honest is None else replace(honest, size=size)
+
+    def _asked(
+        self, inner: Any, of: Any, prepared: TablePreparation, names: Sequence[str]
+    ) -> dict[str, Any]:
+        """The parameters of the selector beneath: columns of the table as columns of numbers."""
+        takes = inner.get_params(deep=False)
+        asked: dict[str, Any] = {name: value for name, value in BENEATH.items() if name in takes}
+        if self.callback is not None:
+            asked["callback"] = lambda path: self.callback(self._in_table(path, of, names)[0])
+        n = len(prepared.features_)
+        for name in COLUMNS:
+            if takes.get(name) is not None:
+                wanted = column_indices(takes[name], names, n, name)
+                asked[name] = [int(j) for i in wanted for j in np.flatnonzero(of == i)]
+        if takes.get("feature_costs") is not None:
+            costs = np.asarray(takes["feature_costs"], dtype=np.float64)
+            asked["feature_costs"] = (costs / np.bincount(of, minlength=n))[of]
+        if "feature_groups" in takes and (
+            len(np.unique(of)) < len(of) or takes["feature_groups"] is not None
+        ):
+            labels = takes["feature_groups"]
+            groups = np.arange(n) if labels is None else np.unique(labels, return_inverse=True)[1]
+            asked["feature_groups"] = groups[of]
+            if takes.get("max_features") is not None:
+                widths = np.sort(np.bincount(of, minlength=n))[::-1]
+                asked["max_features"] = int(widths[: takes["max_features"]].sum())
+        return asked
+
+    @property
+    def _asked_size(self) -> Any:
+        return getattr(self._selector, "choose", None) if self.choose is None else self.choose
+
+    @property
+    def _own_size(self) -> int | None:
+        if self.selector_._own_size is None:
+            return None
+        return len(np.unique(self.preparation_.groups_[self.selector_.selected_]))
+
+    def _rule(self) -> Any:
+        """How the size is chosen; a selector without a rule has settled on one."""
+        return self._own_size if self._asked_size is None else self._asked_size
+
+    def _used(self) -> Any:
+        """The selector beneath with the model in use."""
+        check_is_fitted(self)
+        return self.selector_.at_size(self._sizes[len(self.selected_)])
+
+    def prepare(self, X: Any) -> Floats:
+        """The columns of numbers that the selector beneath sees.
+
+        Parameters
+        ----------
+        X : data frame with the columns of the fit, in any order, or array
+            Samples.
+        """
+        check_is_fitted(self)
+        return self.preparation_.transform(X)
+
+    def _needed(self, X: Any) -> Floats:
+        """The same, where only the columns of the table in use are read."""
+        check_is_fitted(self)
+        return self.preparation_.some(X, self.selected_.tolist())
+
+    def _at_sizes(self, X: Any) -> tuple[Floats, dict[int, Any]]:
+        """The table as the selector beneath sees it, and that selector at every size."""
+        return self.prepare(X), {size: self.selector_.at_size(k) for size, k in self._sizes.items()}
+
+    @_beneath("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict for samples of a table: a data frame with the columns in use, or an array."""
+        return self._calibrated().predict(self._needed(X))
+
+    @_beneath("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes."""
+        return self._used().decision_function(self._needed(X))
+
+    @_beneath("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes."""
+        return self._calibrated().predict_proba(self._needed(X))
+
+    @_beneath("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes."""
+        return self._calibrated().predict_log_proba(self._needed(X))
+
+    def _calibrated(self) -> Any:
+        """The selector beneath with the model in use, and the slope that validation gave it."""
+        model, size = self._used(), len(self.selected_)
+        for name in ("_slopes", "_thresholds"):
+            value = getattr(self, name, {}).get(size)
+            if value is not None:
+                setattr(model, name, {len(model.selected_): value})
+        return model
+
+    def _slope_at(self, size: int) -> float:
+        known = getattr(self, "_slopes", {}).get(size)
+        return float(self.selector_._slope_at(self._sizes[size]) if known is None else known)
+
+    def _threshold_at(self, size: int) -> float:
+        return float(getattr(self, "_thresholds", {}).get(size, 0.0))
+
+    @_beneath("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2 of a regressor, the part of right labels of a classifier.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+            Samples.
+        y : array
+            Their targets.
+        sample_weight : array, optional
+            Their weights.
+        """
+        return float(self._calibrated().score(self._needed(X), y, sample_weight))
+
+    def transform(self, X: Any) -> Any:
+        """The chosen columns of a table, as they are.
+
+        Parameters
+        ----------
+        X : data frame or array
+            Samples.
+        """
+        check_is_fitted(self)
+        if names_of(X) is None:
+            return np.asarray(X)[:, self.selected_]
+        import narwhals as nw
+
+        names = [str(self.feature_names_in_[i]) for i in self.selected_]
+        return nw.from_native(X, eager_only=True).select(names).to_native()
+
+
+def _in_features(
+    path: SelectionPath, of: Any, names: Sequence[str], most: int | None
+) -> tuple[SelectionPath, dict[int, int]]:
+    """A path of columns of numbers as one of columns of the table, and which size is which.
+
+    ``of`` says which column of the table each is made of.
+    """
+
+    def features(columns: Iterable[int]) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(int(of[j]) for j in columns))
+
+    best: dict[int, Step] = {}
+    for step in path.steps:
+        size = len(features(step.subset))
+        if (most is None or size <= most) and (size not in best or step.error < best[size].error):
+            best[size] = step
+    inside, moves = set(path.start), list[Move]()
+    for move in path.moves:
+        before = features(sorted(inside))
+        inside = inside | {move.feature} if move.action == "add" else inside - {move.feature}
+        feature = int(of[move.feature])
+        if (feature in before) != (feature in features(inside)):
+            moves.append(replace(move, feature=feature))
+    steps = [
+        replace(step, subset=features(step.subset), coef=None, intercept=None)
+        for _, step in sorted(best.items())
+    ]
+    made = path.replaced(
+        steps=tuple(steps),
+        n_features=len(names),
+        feature_names=tuple(names),
+        moves=tuple(moves),
+        start=features(path.start),
+        data={**path.data, "n_features": len(names)},
+        _models={size: path.model(len(step.subset)) for size, step in best.items()}
+        if path.models
+        else {},
+    )
+    return made, {size: len(step.subset) for size, step in best.items()}
