@@ -5,7 +5,7 @@ import pytest
 
 from slow_twins import grafting as twin
 from sparsepath import GraftingClassifier, GraftingRegressor, grafting_path
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 
 @pytest.mark.parametrize("kind", ["squared", "huber", "logistic", "multinomial"])

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from problems import KINDS, Case, problems
 from slow_twins import grafting as twin
-from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import HuberLoss, Logistic, Penalty, Softmax, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.engine_choice import make_engine
 from sparsepath.grafting.engines import SparseEngine
+from sparsepath.grafting.fitting import make_engine
 from sparsepath.grafting.solver import gradient_scale, solve
+from sparsepath.system.threads import Threads
 
 LOSSES = {
     "logistic": Logistic(),
@@ -239,24 +239,6 @@ def test_nearly_collinear_groups_reach_the_certificate(seed, apart):
         found, *_ = optimum(X, Y, s, "multinomial", part, 0.0, tol=1e-9)
         assert found.violation <= 1e-8
         assert found.gap <= 1e-8
-
-
-def test_a_pass_in_another_order_leaves_nobody_out():
-    from sparsepath.grafting.compiled import _shuffle
-
-    moving = np.arange(50)
-    seed, orders = 1, set()
-    for _ in range(10):
-        seed = _shuffle(moving, 40, seed)
-        assert sorted(moving[:40].tolist()) == list(range(40))
-        assert moving[40:].tolist() == list(range(40, 50))
-        orders.add(tuple(moving[:40].tolist()))
-    assert len(orders) == 10
-    again = np.arange(50)
-    _shuffle(again, 40, 1)
-    other = np.arange(50)
-    _shuffle(other, 40, 1)
-    assert again.tolist() == other.tolist()  # nothing but the seed decides
 
 
 @pytest.mark.parametrize("kind", LOSSES)

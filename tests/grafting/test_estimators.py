@@ -16,6 +16,8 @@ from sparsepath import (
     GraftingRegressor,
     GraftingRegressorCV,
     InputError,
+    MLPGraftingClassifier,
+    MLPGraftingClassifierCV,
     grafting_path,
 )
 
@@ -199,11 +201,19 @@ def test_newest_only_is_no_solver_for_the_criterion(cancer):
         ({"l1_factors": {"nobody": 1}}, "nobody"),
         ({"l0": 0.1, "steps": "batch"}, "steps"),
         ({"max_features": -1}, "max_features"),
+        ({"standardize": "no"}, "standardize='no'; use True or False"),
+        ({"fit_intercept": "False"}, "fit_intercept='False'; use True or False"),
     ],
 )
 def test_errors_name_the_parameter(cancer, parameters, word):
     with pytest.raises(InputError, match=word):
         GraftingClassifier(**parameters).fit(*cancer)
+
+
+def test_networks_too_want_true_or_false(cancer):
+    for kind in (MLPGraftingClassifier, MLPGraftingClassifierCV):
+        with pytest.raises(InputError, match="standardize='no'; use True or False"):
+            kind(standardize="no").fit(*cancer)
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])

@@ -7,18 +7,19 @@ from hypothesis import strategies as st
 
 from slow_twins import grafting as twin
 from sparsepath import MLPGraftingClassifier, MLPGraftingRegressor
-from sparsepath.data.threads import Threads
-from sparsepath.grafting import growing, look_ahead
 from sparsepath.grafting.criterion import Logistic, Penalty, Softmax, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.growing import Growth, samples
-from sparsepath.grafting.look_ahead import (
+from sparsepath.grafting.networks import growing, look_ahead
+from sparsepath.grafting.networks.growing import Growth, samples
+from sparsepath.grafting.networks.look_ahead import (
     Scout,
     UnitsCriterion,
     best_units,
     largest_products,
     rank_polynomials,
+    starts,
 )
+from sparsepath.system.threads import Threads
 
 
 def scouted(X, y, most_inputs=5, weights=None):
@@ -114,13 +115,25 @@ def test_derivatives_of_new_units_by_finite_differences(loss):
         assert (task.value(p + e) - task.value(p - e)) / 2e-6 == pytest.approx(g[i, j], abs=1e-8)
     if isinstance(loss, SquaredLoss):  # the expansion is exact there, and so is the matrix
         here = float(s @ loss.value(F, Y))
-        changes = task.expected_changes(p)
-        assert here + changes[0, 1] == pytest.approx(task.value(p))
-        assert here + changes[1, 1] == pytest.approx(task.value(p[1:]))
+        both = np.concatenate([p, -p])
+        changes = task.expected_changes(both)
+        for i in range(4):
+            assert here + changes[i, i] == pytest.approx(task.value(both[[i]]), rel=1e-5)
+            for j in set(range(4)) - {i}:
+                assert here + changes[i, j] == pytest.approx(task.value(both[[i, j]]), rel=1e-5)
     units = best_units((4, 7), Z, F, Y, s, loss, 0)
     for unit in units:
         q = np.column_stack([unit.weights, unit.biases])
         assert float(s @ loss.value(F, Y)) - task.value(q) == pytest.approx(unit.fall)
+
+
+@pytest.mark.parametrize("order", range(1, 6))
+def test_starts_are_of_both_signs(order):
+    P = starts(order)
+    half = len(P) // 2
+    assert np.array_equal(P[half:], -P[:half])
+    assert len(np.unique(P.round(12), axis=0)) == len(P)
+    assert np.allclose(np.linalg.norm(P[:, :-1], axis=1).reshape(-1, 3), [0.7, 2.0, 6.0])
 
 
 def test_growth_sees_products_and_the_paper_s_test_alone_does_not():

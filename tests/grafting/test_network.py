@@ -7,11 +7,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from sparsepath import MLPGraftingClassifier, MLPGraftingRegressor, PathWarning
 from sparsepath.data.synthetic import threshold_max
-from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.growing import Grower, Growth, candidate_gradients
-from sparsepath.grafting.network import GrownNetwork, NetworkCriterion
+from sparsepath.grafting.networks.growing import Grower, Growth, candidate_gradients
+from sparsepath.grafting.networks.network import GrownNetwork, NetworkCriterion
+from sparsepath.system.threads import Threads
 
 SHORT = {"max_connections": 2, "max_iter": 30, "tol": 1e-3}
 

@@ -73,8 +73,8 @@ def test_liblinear(data, part):
     assert ours(X, y, Z, t, l1) == pytest.approx(theirs, rel=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore::numba.NumbaPerformanceWarning")
 @pytest.mark.parametrize("part", PARTS[:2])
+@pytest.mark.filterwarnings("ignore")  # of the other package
 def test_skglm(data, part):
     skglm = pytest.importorskip("skglm")
     X, y, Z, t, largest = data

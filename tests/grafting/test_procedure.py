@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slow_twins import grafting as twin
-from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.procedure import GraftingOptions, choose_weight
-from sparsepath.path import SelectionPath
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.threads import Threads
 
 LOSSES = {"logistic": Logistic(), "squared": SquaredLoss()}
 

@@ -7,11 +7,11 @@ from sklearn.datasets import load_iris
 
 from slow_twins import grafting as twin
 from sparsepath import MLPGraftingClassifier
-from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Penalty, Softmax
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.growing import Grower, Growth, candidate_gradients
-from sparsepath.grafting.softmax_network import SoftmaxCriterion, SoftmaxNetwork
+from sparsepath.grafting.networks.growing import Grower, Growth, candidate_gradients
+from sparsepath.grafting.networks.softmax import SoftmaxCriterion, SoftmaxNetwork
+from sparsepath.system.threads import Threads
 
 
 @pytest.fixture

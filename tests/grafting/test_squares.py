@@ -11,12 +11,13 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from problems import KINDS, problems
 from slow_twins import grafting as twin
 from sparsepath import GraftingRegressor, GraftingRegressorCV, grafting_path
-from sparsepath.data.threads import Threads
-from sparsepath.grafting import compiled_path, engine_choice, folds
+from sparsepath._core import grafting as core
+from sparsepath.grafting import folds, squares
 from sparsepath.grafting.criterion import Penalty, SquaredLoss
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.procedure import GraftingOptions
-from sparsepath.grafting.squares import SharedSums
+from sparsepath.grafting.squares import SharedSums, SquaredProblem
+from sparsepath.system.threads import Threads
 
 PARTS = np.geomspace(1, 0.01, 6)
 
@@ -117,7 +118,7 @@ def test_errors_of_parts_are_those_of_fits_to_their_rows(cv, options, weighted):
 
 
 def by_rows(monkeypatch):
-    monkeypatch.setattr(engine_choice, "FOR_EACH_L1", 0)
+    monkeypatch.setattr(squares, "FOR_EACH_L1", 0)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -177,7 +178,10 @@ def test_certificates_anywhere_are_those_of_the_rows(l2):
     s, l1 = np.full(40, 1 / 40), np.linspace(0.05, 0.2, 6)
     G, c, r = Z.T @ Z / 40, Z.T @ y / 40, Z.T @ (Z @ w - y) / 40
     ridge = np.full(6, l2)
-    loss, total, gap = compiled_path._certificates(c, y @ y / 40, r, w, l1, ridge, r == r)
+    path = core.ProductsPath(G, c, y @ y / 40, l1, ridge, r == r, 2.0, 1e-300)
+    path.move_to(1.0, w)
+    loss, total, gap = path.loss, path.criterion, path.gap * path.criterion
+    assert path.gradient == pytest.approx(r)
     assert total == pytest.approx(twin.criterion("squared", Z, y, s, w, 0.0, l1, l2))
     assert loss == pytest.approx(0.5 * ((Z @ w - y) ** 2).mean())
     u = Z @ w - y
@@ -187,13 +191,12 @@ def test_certificates_anywhere_are_those_of_the_rows(l2):
         (over**2).sum() / (4 * l2) if l2 else 0
     )
     assert gap == pytest.approx(total - dual)
-    assert compiled_path._violation(r, w, l1, ridge, r == r) == pytest.approx(
+    assert 2.0 * path.violation == pytest.approx(
         max(
             abs(g + 2 * l2 * v + p * np.sign(v)) if v else max(abs(g) - p, 0.0)
             for g, v, p in zip(Z.T @ u / 40, w, l1, strict=True)
         )
     )
-    assert G @ w - c == pytest.approx(r)
 
 
 @pytest.mark.parametrize("kind", ["copies", "nearly collinear", "wide", "constant"])
@@ -226,29 +229,20 @@ def test_a_target_that_does_not_vary_in_a_part():
 def test_what_is_not_certified_is_not_used(monkeypatch):
     """A loop that ends too soon must not be believed."""
 
-    def lazy(*arguments):
-        first, W, R, figures = arguments[10], *arguments[12:15]
-        W[first:], R[first:], figures[first:] = 0.1, 0.0, 1.0
-        return len(W)
+    class Lazy:
+        loss = criterion = violation = gap = 1.0
+        weights, gradient = np.full(12, 0.1), np.zeros(12)
+
+        def go_to(self, l1, tol):
+            pass
 
     X, y, _ = data()
     right = GraftingRegressorCV(n_l1s=5, validation=None).fit(X, y)
-    monkeypatch.setattr(compiled_path, "path_by_products", lazy)
+    monkeypatch.setattr(SquaredProblem, "_path", lambda self, penalty: Lazy())
     model = GraftingRegressorCV(n_l1s=5, validation=None).fit(X, y)
     assert model.cv_errors_ == pytest.approx(right.cv_errors_, rel=1e-6)
     assert model.coef_ == pytest.approx(right.coef_, rel=1e-5, abs=1e-9)
     assert model.dual_gap_ <= 1e-9
-
-
-def test_work_is_handed_back_in_between(monkeypatch):
-    from sparsepath.grafting import squares
-
-    X, y, _ = data()
-    right = GraftingRegressorCV(n_l1s=7, validation=None).fit(X, y)
-    monkeypatch.setattr(squares, "BUDGET", 1.0)
-    model = GraftingRegressorCV(n_l1s=7, validation=None).fit(X, y)
-    assert (model.cv_errors_ == right.cv_errors_).all()
-    assert (model.coef_ == right.coef_).all()
 
 
 def test_parts_that_are_told_to_end_do():
@@ -263,4 +257,4 @@ def test_parts_that_are_told_to_end_do():
         X, y[:, None], np.ones(90), SquaredLoss(), l1s, penalty, options, "loss", ways, sums
     )
     halt = folds.Halt(is_set=True)
-    assert folds.path_errors(task, (np.arange(60), np.arange(60, 90)), halt) is None
+    assert folds.path_errors(task, (np.arange(60), np.arange(60, 90), None), halt) is None

@@ -22,8 +22,8 @@ from sparsepath import (
     SelectionPath,
     grafting_path,
 )
-from sparsepath.grafting import compiled_path
 from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.joint_paths import JointPaths
 from sparsepath.grafting.squares import SquaredProblem
 
 
@@ -277,8 +277,16 @@ def interrupted_optimise(monkeypatch, at):
 def test_ctrl_c_within_an_optimisation(monkeypatch, data):
     X, y, _ = data
     whole = grafting_path(X, y, n_l1s=6, loss="huber")
+    gradients, calls = JointPaths._gradients, []
+
+    def interrupted(self, paths):
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return gradients(self, paths)
+
     with monkeypatch.context() as patch:
-        interrupted_optimise(patch, 3)
+        patch.setattr(JointPaths, "_gradients", interrupted)
         with pytest.warns(PathWarning, match="interrupted"):
             part = grafting_path(X, y, n_l1s=6, loss="huber")
     kept = len(part.fits)
@@ -348,21 +356,26 @@ def test_stopping_ends_the_other_tolerances():
 
 
 def test_ctrl_c_between_points_of_a_path_by_products(monkeypatch, data):
-    from sparsepath.grafting import squares
-
     X, y, _ = data
     whole = grafting_path(X, y, n_l1s=6)
-    monkeypatch.setattr(squares, "BUDGET", 1.0)  # one point at a time
-    calls = []
+    plain = SquaredProblem._path
 
-    def path(*arguments):
-        calls.append(1)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return plain_path(*arguments)
+    class Interrupted:
+        def __init__(self, path):
+            self.path, self.calls = path, 0
 
-    plain_path = compiled_path.path_by_products
-    monkeypatch.setattr(compiled_path, "path_by_products", path)
+        def go_to(self, l1, tol):
+            self.calls += 1
+            if self.calls == 4:
+                raise KeyboardInterrupt
+            self.path.go_to(l1, tol)
+
+        def __getattr__(self, name):
+            return getattr(self.path, name)
+
+    monkeypatch.setattr(
+        SquaredProblem, "_path", lambda self, penalty: Interrupted(plain(self, penalty))
+    )
     with pytest.warns(PathWarning, match="interrupted"):
         part = grafting_path(X, y, n_l1s=6)
     assert len(part.fits) == 3

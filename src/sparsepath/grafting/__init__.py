@@ -2,13 +2,19 @@
 
 from sparsepath.grafting.cross_validation import GraftingClassifierCV, GraftingRegressorCV
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
-from sparsepath.grafting.mlp import MLPGraftingClassifier, MLPGraftingRegressor
-from sparsepath.grafting.mlp_cross_validation import MLPGraftingClassifierCV, MLPGraftingRegressorCV
+from sparsepath.grafting.networks.cross_validation import (
+    MLPGraftingClassifierCV,
+    MLPGraftingRegressorCV,
+)
+from sparsepath.grafting.networks.estimators import MLPGraftingClassifier, MLPGraftingRegressor
 from sparsepath.grafting.paths import GraftingPath, grafting_path
+from sparsepath.grafting.survival import GraftingCox, GraftingCoxCV
 
 __all__ = [
     "GraftingClassifier",
     "GraftingClassifierCV",
+    "GraftingCox",
+    "GraftingCoxCV",
     "GraftingPath",
     "GraftingRegressor",
     "GraftingRegressorCV",

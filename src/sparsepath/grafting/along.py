@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.arrays import Floats
+from sparsepath.base import Trail
+from sparsepath.base.parameters import count, number, numbers, real
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, number
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
-from sparsepath.running import Trail
-from sparsepath.steps import Move, Step, exchanged
+from sparsepath.path.steps import Move, Step, exchanged
+from sparsepath.system.arrays import Floats
 
 
 def grid(
@@ -23,14 +23,14 @@ def grid(
     if l1s is not None:
         return descending("l1s", l1s)
     count("n_l1s", n_l1s)
-    if not 0 < least < 1:
+    if not 0 < real(least) < 1:
         raise InputError(f"least={least!r}; give a part of the largest l1, between 0 and 1.")
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
 
 
 def descending(name: str, values: ArrayLike) -> Floats:
     """Penalties to try, from the largest down."""
-    given = np.unique(np.asarray(values, dtype=np.float64))[::-1]
+    given = np.unique(numbers(name, values))[::-1]
     if not len(given):
         raise InputError(f"{name} is empty; give a list of numbers, or None for a grid.")
     for value in given:

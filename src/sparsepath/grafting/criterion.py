@@ -32,7 +32,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath._core import grafting as core
+from sparsepath.system.arrays import Floats
 
 
 class Expansion(NamedTuple):
@@ -53,6 +54,18 @@ class ConvexLoss(ABC):
     error_name = "log loss"
     error_factor = 1.0
     of_differences = False  # whether it depends on F - Y alone
+    link = "identity"  # what F is of a prediction; see models.predictors
+
+    def check(self, Y: Floats) -> None:  # noqa: B027
+        """Refuse targets that the loss has no value for."""
+
+    def of_samples(self, Y: Floats, s: Floats) -> "ConvexLoss":
+        """The loss of these samples, if it belongs to all of them together."""
+        return self
+
+    def start(self, Y: Floats, s: Floats) -> Floats:
+        """Intercepts to start from."""
+        return np.zeros(Y.shape[1])
 
     @abstractmethod
     def value(self, F: Floats, Y: Floats) -> Floats:
@@ -101,12 +114,8 @@ class Logistic(ConvexLoss):
         There L is nearly straight, and a step by its own curvature, exp(-|rho|), would go out of
         sight: a little of the parabola that touches L there, 1 / (2 |rho|), is put in its place.
         """
-        from sparsepath.grafting.compiled import expand_logistic
-
-        value, slope, curvature = np.empty(len(F)), np.empty(F.shape), np.empty(F.shape)
-        f, y = (np.ascontiguousarray(each[:, 0]) for each in (F, Y))
-        expand_logistic(f, y, value, slope[:, 0], curvature[:, 0])
-        return Expansion(value, slope, curvature)
+        value, slope, curvature = core.expand_logistic(*(np.ravel(each) for each in (F, Y)))
+        return Expansion(value, slope[:, None], curvature[:, None])
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
@@ -237,12 +246,7 @@ class Penalty:
 
     def value(self, W: Floats) -> float:
         """The whole penalty, L0 included."""
-        if W.shape[1] == 1:
-            from sparsepath.grafting.compiled import penalty_of_one
-
-            total = penalty_of_one(np.ascontiguousarray(W[:, 0]), self.l1, self.l2)
-            return float(total + self.l0 @ (W[:, 0] != 0.0) if self.l0.any() else total)
-        norms = row_norms(W)
+        norms = np.abs(W[:, 0]) if W.shape[1] == 1 else row_norms(W)
         total = self.l1 @ norms + self.l2 @ (norms * norms)
         return float(total + self.l0 @ (norms > 0) if self.l0.any() else total)
 
@@ -253,12 +257,7 @@ def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
     ``gradient`` is that of the loss term alone, n x K.
     """
     if W.shape[1] == 1:
-        from sparsepath.grafting.compiled import violations_of_one
-
-        g, w = np.ascontiguousarray(gradient[:, 0]), np.ascontiguousarray(W[:, 0])
-        out = np.empty(len(w))
-        violations_of_one(g, w, penalty.l1, penalty.l2, out)
-        return out
+        return core.violations(gradient.ravel(), W.ravel(), penalty.l1, penalty.l2)
     norms = row_norms(W)
     safe = np.where(norms > 0, norms, 1.0)
     push = gradient + (2.0 * penalty.l2 + penalty.l1 / safe)[:, None] * W
@@ -310,7 +309,9 @@ def best_intercept(loss: ConvexLoss, F: Floats, Y: Floats, s: Floats) -> Floats:
     for _ in range(100):
         slope = s @ loss.slope(F + b, Y)
         size = float(np.abs(slope).max())
-        near = size <= 1e-6  # from here on the loss is too flat to be compared
+        near = size <= 1e-6 * max(
+            1.0, float(s @ np.abs(Y).max(1))
+        )  # from here on the loss is too flat to be compared
         if size < least:
             least, best = size, b
         elif near:

@@ -6,18 +6,19 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.arrays import Floats, Vector
-from sparsepath.data.splitting import splits_of
-from sparsepath.data.threads import Threads
+from sparsepath.base import Found, Run, Stop, fitting, opened
+from sparsepath.data.splits import splits_of
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
-from sparsepath.grafting.faces import JudgedClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.base import JudgedClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
-from sparsepath.grafting.folds import PathTask, judge, path_errors
-from sparsepath.running import Found, Run, Stop, fitting, opened
-from sparsepath.steps import mean_and_se
+from sparsepath.grafting.folds import PathTask, judge, path_errors, training_parts
+from sparsepath.path.steps import mean_and_se
+from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False)
@@ -50,15 +51,19 @@ class _GraftingCV(LinearGrafting):
             seconds = time.perf_counter() - begun
             return self._found(problem, l1s, list(fits), list(errors), seconds) if fits else None
 
-        with Threads(1) as threads:
+        with Threads(effective_n_jobs(self.n_jobs)) as threads:
             problem = self._problem(X, Y, weights, loss, threads)
             l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
                 sums = problem.shared_sums(penalty, options, len(l1s))
-                problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits, sums=sums)
+                task = PathTask(X, Y, weights, loss, l1s, penalty, options, error, scale, sums)
+                jointly = sums is None and problem.goes_jointly(penalty, options)
+                parts = training_parts(problem, task, splits) if jointly else [None] * len(splits)
+                known = {"sums": sums, "parts": parts if jointly else ()}
+                problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits, **known)
                 if not run.stopped:
-                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, error, scale, sums)
-                    judge(partial(path_errors, task), splits, self.n_jobs, errors, run.tell)
+                    work = [(*split, part) for split, part in zip(splits, parts, strict=True)]
+                    judge(partial(path_errors, task), work, self.n_jobs, errors, run.tell)
             return run.settle()
 
     def _found(
@@ -98,6 +103,7 @@ class _GraftingCV(LinearGrafting):
             error_kind="selection" if errors else "training",
             fitted={"l1s_": l1s, "cv_errors_": cv_errors, "_of_size": best.models},
             stopped=Stop.ALL_L1,
+            models=problem.linked(best.steps.values()),
         )
 
 
@@ -105,41 +111,98 @@ class _GraftingCV(LinearGrafting):
 class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     """Grafting regression with l1, and so the number of features, chosen by cross-validation.
 
-    A path over l1 is fitted to all data and to every training part; each model is judged by the
-    mean squared error of its l1 on the test parts (or by the mean Huber loss).
+    A path over l1 is fitted to all data and to every training part. Each model is evaluated by the
+    mean squared error (or mean Huber loss) of its l1 on the test parts.
 
     Parameters
     ----------
     l1s : array, optional
-        The values of l1 to try.
+        Values of l1 to try.
     n_l1s, least : int, float, default=30, 0.01
-        Without ``l1s``: this many, from the largest useful one down to this part of it.
-    l2, l0, feature_costs, l1_factors, l2_factors, loss, delta
-        As for ``GraftingRegressor``.
+        Without ``l1s``: number of values, from the largest useful one down to this fraction of it.
+    l2, l0 : float, default=0.0
+        Penalty parameters lambda. ``l2`` multiplies the squares, without a factor of one half.
+    feature_costs : array or mapping of names to numbers, optional
+        Factors a_0 of the L0 penalty: the cost of using a feature.
+    l1_factors, l2_factors : array or mapping of names to numbers, optional
+        Factors a_1, a_2; names that are missing from a mapping have factor 1.
+    loss : {"squared", "huber", "poisson", "gamma", "tweedie"}, default="squared"
+        (f - y)^2 / 2, or the same with linear tails beyond ``delta``. "poisson" (counts), "gamma"
+        (positive amounts) and "tweedie" (amounts with zeros): half the deviance, where f is the
+        logarithm of the mean; ``predict`` gives the mean, and the honest error is the deviance.
+    delta : float, default=1.35
+        Where the Huber loss becomes linear, in units of y.
+    power : float, default=1.5
+        Of the Tweedie loss, between 1 (Poisson) and 2 (Gamma): the variance grows as
+        mean ** power.
     cv : int, splitter or list of splits, default=5
-    choose
-        As for ``SparseRLSRegressor``.
-    fit_intercept, standardize, steps, selection, stop, update, max_features, tol
-        As for ``GraftingRegressor``.
+        Cross-validation that chooses l1.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum.
+        A single split has no standard error; "one_se" then means "min", with a warning.
+    fit_intercept, standardize : bool, default=True
+        Whether to fit an intercept, which is not penalised; whether to scale features to mean 0 and
+        standard deviation 1 internally (coefficients are always in units of the data).
+    steps : {"auto", "single", "batch"}, default="auto"
+        One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
+        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
+    selection : {"auto", "gradient", "bound"}, default="auto"
+        How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
+        "auto" uses the bound if the L0 costs differ.
+    stop : {"first", "exhaust"}, default="first"
+        What to do when a weight would increase the criterion: stop, or try all others first.
+    update : {"all", "newest"}, default="all"
+        Weights that each step optimises: all, or only the new one and the intercept.
+    max_features : int, optional
+        Stop when this many features are selected.
+    tol : float, default=1e-09
+        Tolerance of the optimality certificates.
     n_jobs : int, optional
-        Splits that run at the same time; results do not depend on it.
-    validation
-        As for ``SparseRLSRegressor``.
+        Number of splits that run in parallel. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
     callback : callable, optional
-        Called with the path so far after every l1 on all data (errors: on these data), then
-        after every split (errors: the mean of the splits so far). A true value ends the work, and
-        what was found is kept: ``path_.stopped`` is then "asked to", after Ctrl-C "interrupted".
+        Called with the path so far after every l1 on all data (with training errors), then
+        after every split (with means over the splits so far). A true return value stops the work
+        and keeps the result so far: ``path_.stopped`` is then "asked to", after Ctrl-C
+        "interrupted".
 
     Attributes
     ----------
     path_ : SelectionPath
-        For every size that the path passes the model of least cross-validation error.
+        For every size on the path, the model with the lowest cross-validation error.
     l1_, l1s_ : float, array
-        The l1 in use; all that were tried, from the largest down.
+        The l1 in use; all values tried, in decreasing order.
     cv_errors_ : array of shape (n_l1s, n_splits)
-        On the scale of the path: mean squared errors of the test parts.
-    selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_
-        Of the model in use, as for ``GraftingRegressor``.
+        Mean squared errors on the test parts, on the scale of the path.
+    selected_ : array of int
+        Selected columns, in order of entry.
+    coef_, intercept_ : array, float
+        Coefficients and intercept in units of the data.
+    history_ : list of Graft
+        Every step: feature, criterion after it, gradient before it; rejected steps included. Of the
+        model in use.
+    criterion_ : float
+        Criterion of the model in use, including L0; ``at_size`` gives that of another size. Of the
+        model in use.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions (without L0), relative to the largest
+        gradient of the empty model.
+    dual_gap_ : float
+        Duality gap (without L0) relative to the criterion; NaN if a weight has no penalty. Of the
+        model in use.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -157,20 +220,97 @@ class GraftingClassifierCV(JudgedClasses, _GraftingCV):
 
     Parameters
     ----------
-    l1s, n_l1s, least, cv, choose, n_jobs, validation, callback
-        As for ``GraftingRegressorCV``.
+    l1s : array, optional
+        Values of l1 to try.
+    n_l1s : int, float, default=30
+        Without ``l1s``: number of values, from the largest useful one down to this fraction of it.
+    least : int, float, default=0.01
+        Without ``l1s``: number of values, from the largest useful one down to this fraction of it.
+    cv : int, splitter or list of splits, default=5
+        Cross-validation that chooses l1.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum.
+        A single split has no standard error; "one_se" then means "min", with a warning.
+    n_jobs : int, optional
+        Number of splits that run in parallel. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
+    callback : callable, optional
+        Called with the path so far after every l1 on all data (with training errors), then
+        after every split (with means over the splits so far). A true return value stops the work
+        and keeps the result so far: ``path_.stopped`` is then "asked to", after Ctrl-C
+        "interrupted".
     error : {"loss", "zero_one"}, default="loss"
         What the test parts measure: the mean log loss, or the error rate.
-    l2, l0, feature_costs, l1_factors, l2_factors, class_weight
-        As for ``GraftingClassifier``.
-    fit_intercept, standardize, steps, selection, stop, update, max_features, tol
-        As for ``GraftingRegressor``.
+    l2, l0 : float, default=0.0
+        Penalty parameters lambda. ``l2`` multiplies the squares, without a factor of one half.
+    feature_costs : array or mapping of names to numbers, optional
+        Factors a_0 of the L0 penalty: the cost of using a feature.
+    l1_factors, l2_factors : array or mapping of names to numbers, optional
+        Factors a_1, a_2; names that are missing from a mapping have factor 1.
+    class_weight : "balanced", mapping or None, default=None
+        Factors of the sample weights, as in scikit-learn.
+    threshold : "balanced", "f1", float, array of shape (2, 2) or None, default=None
+        Score above which the second of the two classes is predicted, chosen on the samples that
+        validation leaves out: least balanced error, largest F1, or least cost, where
+        ``threshold[i][j]`` is the cost of predicting class j for a sample of class i. A float: the
+        probability of the second class above which it is predicted. None: score zero.
+    fit_intercept, standardize : bool, default=True
+        Whether to fit an intercept, which is not penalised; whether to scale features to mean 0 and
+        standard deviation 1 internally (coefficients are always in units of the data).
+    steps : {"auto", "single", "batch"}, default="auto"
+        One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
+        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
+    selection : {"auto", "gradient", "bound"}, default="auto"
+        How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
+        "auto" uses the bound if the L0 costs differ.
+    stop : {"first", "exhaust"}, default="first"
+        What to do when a weight would increase the criterion: stop, or try all others first.
+    update : {"all", "newest"}, default="all"
+        Weights that each step optimises: all, or only the new one and the intercept.
+    max_features : int, optional
+        Stop when this many features are selected.
+    tol : float, default=1e-09
+        Tolerance of the optimality certificates.
 
     Attributes
     ----------
-    path_, l1_, l1s_, cv_errors_, selected_, coef_, intercept_, history_, criterion_, \
-kkt_violation_, dual_gap_
-        As for ``GraftingRegressorCV``.
+    path_ : SelectionPath
+        For every size on the path, the model with the lowest cross-validation error.
+    l1_, l1s_ : float, array
+        The l1 in use; all values tried, in decreasing order.
+    cv_errors_ : array of shape (n_l1s, n_splits)
+        Mean squared errors on the test parts, on the scale of the path.
+    selected_ : array of int
+        Selected columns, in order of entry.
+    coef_, intercept_ : array, float
+        Coefficients and intercept in units of the data.
+    history_ : list of Graft
+        Every step: feature, criterion after it, gradient before it; rejected steps included. Of the
+        model in use.
+    criterion_ : float
+        Criterion of the model in use, including L0; ``at_size`` gives that of another size. Of the
+        model in use.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions (without L0), relative to the largest
+        gradient of the empty model.
+    dual_gap_ : float
+        Duality gap (without L0) relative to the criterion; NaN if a weight has no penalty. Of the
+        model in use.
+    classes_ : array
+        Class labels.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------

@@ -6,11 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath._core import grafting as core
 from sparsepath.data.blocks import SparseBlock, row_blocks
-from sparsepath.data.columns import is_constant
-from sparsepath.data.threads import Threads
-from sparsepath.tuning import TUNING
+from sparsepath.data.columns import is_constant, refuse_wide, warn_tiny
+from sparsepath.data.validation import FEW_DIGITS
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
+from sparsepath.system.tuning import TUNING
+
+
+def _usable(X: Any, spread: Floats, size: Floats) -> NDArray[np.bool_]:
+    """Which columns vary; those whose squares floating point cannot hold are refused or named."""
+    refuse_wide(~np.isfinite(size))
+    constant = is_constant(spread, size)
+    tiny = ~constant & (spread < FEW_DIGITS)
+    nothing = np.flatnonzero(size == 0.0)
+    if len(nothing) and isinstance(X, np.ndarray):
+        tiny[nothing] = np.ptp(X[:, nothing], axis=0) > 0.0
+    warn_tiny(tiny)
+    return ~constant & ~tiny
 
 
 class GraftingDesign:
@@ -58,19 +72,21 @@ class GraftingDesign:
         self.norms: Floats | None = None
         by_column = isinstance(X, np.ndarray) and X.flags.f_contiguous
         self.worth_choosing = self.n // 3 if by_column else self.n // 32
-        self._whole = X if by_column and X.size >= TUNING.unread_from and not standardize else None
+        plain = by_column and X.dtype == np.float64 and not standardize
+        self._whole = X if plain and X.size >= TUNING.unread_from else None
         if standardize and isinstance(X, np.ndarray) and X.size >= TUNING.unread_from:
             self.norms = np.ones(self.n)
         if standardize or fit_intercept:
             averages = self._raw_products(s[:, None])[:, 0]
             centres = averages if fit_intercept else self.means
             if standardize:
-                spread = sum(
-                    block.spread(centres, s[part])
-                    for block, part in zip(self.blocks, self._slices, strict=True)
-                )
-                size = np.maximum(spread + centres**2, averages**2)
-                self.usable = ~is_constant(np.asarray(spread), size)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    spread = sum(
+                        block.spread(centres, s[part])
+                        for block, part in zip(self.blocks, self._slices, strict=True)
+                    )
+                    size = np.maximum(spread + centres**2, averages**2)
+                self.usable = _usable(X, np.asarray(spread), size)
                 self.scales = np.where(self.usable, np.sqrt(spread), 1.0)
             self.means = centres
 
@@ -87,11 +103,8 @@ class GraftingDesign:
 
     def _products_and_norms(self, V: Floats) -> Floats:
         """X'V and, in the same pass, the norms of the columns, which nobody has measured yet."""
-        from sparsepath.grafting.compiled import products_and_squares
-
         assert self._whole is not None
-        out, squares = np.empty(self.n), np.empty(self.n)
-        products_and_squares(self._whole.T, np.ascontiguousarray(V[:, 0]), self.s, out, squares)
+        out, squares = core.products_and_squares(self._whole.T, V.ravel(), self.s)
         self.norms = np.sqrt(squares)
         return out[:, None]
 
@@ -103,6 +116,16 @@ class GraftingDesign:
             out -= np.outer(self.means[which], V.sum(0))
         out /= self.scales[which, None]
         out[~self.usable[which]] = 0.0
+        return out
+
+    def squares(self, V: Floats) -> Floats:
+        """Sums over the rows of V times the squares of z_j, n x K."""
+        out = np.empty((self.n, V.shape[1]))
+        step = max(1, TUNING.weighted_numbers // self.m)
+        for j in range(0, self.n, step):
+            some = np.arange(j, min(j + step, self.n))
+            Z = self.columns(some)
+            out[some] = (Z * Z).T @ V
         return out
 
     def columns(self, indices: NDArray[np.intp], out: Floats | None = None) -> Floats:

@@ -4,9 +4,9 @@ At the point (W, b) with outputs F the loss term is replaced by its second-order
 (D, d) that minimises it with the penalties is found by coordinate descent, and taken in full or,
 if the criterion would not fall enough, halved until it does. Two facts make this fast and exact:
 
-* the *gradient* is always taken afresh in double precision, so the point where the steps end is the
+* the *gradient* is always computed in double precision, so the point where the steps end is the
   optimum whatever matrix stands for the second derivatives. That matrix may thus be old: it is made
-  anew only when the steps converge slowly or the curvatures have moved (:class:`GramEngine`);
+  rebuilt only when the steps converge slowly or the curvatures have moved (:class:`GramEngine`);
 * the intercept is eliminated: its best step is d = -(beta + c'D) / sum(h), with h the curvatures,
   beta = sum of the slopes and c = Z'h, which turns H into H - c c'/sum(h) and needs no sweeps.
 
@@ -18,7 +18,7 @@ columns: on the columns themselves. Softmax: groups of weights, one per class.
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath._core import grafting as core
 from sparsepath.grafting.criterion import (
     ConvexLoss,
     Expansion,
@@ -31,6 +31,7 @@ from sparsepath.grafting.criterion import (
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.screening import KnownGradient
 from sparsepath.grafting.steps import Indices, minimise
+from sparsepath.system.arrays import Floats
 
 INNER = 0.1  # part of the present violation to which a sub-problem is solved;
 INNER_GRAM = 0.01  # that with the matrix at hand, where passes are cheap
@@ -58,7 +59,7 @@ class Engine:
     null_loss : float
         The mean loss of the empty model.
     known_gradient : KnownGradient
-        The gradient where it was last asked for.
+        The gradient where it was last requested.
     """
 
     greed = 1
@@ -75,8 +76,8 @@ class Engine:
         self._expanded: tuple[Floats, Expansion] | None = None  # outputs, and the loss there
         K = Y.shape[1]
         self.W = np.zeros((design.n, K))
-        self.b = np.zeros(K)
-        self.F = np.zeros((design.m, K))
+        self.b = loss.start(Y, self.s) if design.fit_intercept else np.zeros(K)
+        self.F = np.tile(self.b, (design.m, 1))
         self.settle_intercept()
         self.null_loss = self.loss_term()
 
@@ -302,61 +303,50 @@ class SparseEngine(Engine):
 
     greed = 2  # a column that need not be there costs next to nothing
 
+    def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
+        super().__init__(design, Y, loss)
+        X = design.sparse
+        data = X.data if X.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
+        self._columns = core.sparse_columns(X.indptr, X.indices, data, design.scales)
+
     def _prepare(self, features: Indices) -> Indices:
         self._features = np.sort(features)
-        X = self.design.sparse
-        rows = X.indices.view(np.uint32 if X.indices.itemsize == 4 else np.uint64)
-        self._arrays = (X.indptr, rows, X.data, self.design.scales, self._features)
         self._centres = self.design.means[self._features] / self.design.scales[self._features]
-        entries = int((X.indptr[self._features + 1] - X.indptr[self._features]).sum())
-        starts = np.empty(len(features) + 1, dtype=np.intp)
-        self._copy = starts, np.empty(entries, dtype=rows.dtype), np.empty(entries)
         return self._features
 
     def _products(self, slopes: Floats) -> Floats:
-        from sparsepath.grafting.compiled import sparse_products
-
-        q = np.empty(len(self._features))
-        sparse_products(*self._arrays, np.ascontiguousarray(slopes[:, 0]), q)
+        q = self._columns.products(self._features, slopes.ravel())
         return (q - self._centres * slopes.sum())[:, None]
 
     def _outputs(self, D: Floats) -> Floats:
-        from sparsepath.grafting.compiled import sparse_outputs
-
         out = np.full(self.design.m, -float(self._centres @ D[:, 0]))
-        sparse_outputs(*self._arrays, np.ascontiguousarray(D[:, 0]), out)
+        self._columns.add_outputs(self._features, D.ravel(), out)
         return out[:, None]
 
     def _direction(
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
-        from sparsepath.grafting.compiled import descend_sparse, gather_weighted
-
-        k = len(w)
-        w = np.ascontiguousarray(w[:, 0])
-        h = self.curvatures()
+        k, w, h = len(w), w.ravel(), self.curvatures()
         total = float(h.sum()) if self.design.fit_intercept else 0.0
-        c, a = np.empty(k), np.empty(k)
-        gather_weighted(*self._arrays, np.sqrt(h), *self._copy, c, a)
-        shift = np.array([-beta[0] / total if total else 0.0])
-        D = np.zeros(k)
-        raw = q[:, 0] + self._centres * beta[0] + 2.0 * local.l2 * w
+        Z = self._columns.weighted(self._features, np.sqrt(h))
+        raw, shift = q[:, 0] + self._centres * beta[0], -beta[0] / total if total else 0.0
         most = CRAWLS if k <= FEW_FOR_MATRIX else MOST_PASSES
-        passes = descend_sparse(
-            *self._copy, total, raw, c, a, w, D, local.l1, local.l2, np.zeros(self.design.m),
-            shift, np.empty(k, dtype=np.intp), INNER * violation, most,
-        )  # fmt: skip
+        slope, tol = raw + 2.0 * local.l2 * w, INNER * violation
+        D, shift, passes = core.descend_sparse(
+            Z, total, shift, slope, w, local.l1, local.l2, tol, most
+        )
         if passes == most == CRAWLS:
             A = self._weighted_columns(h)
             H = A.T @ A
             least = 1e-14 * H.diagonal()
             if total:
+                c = Z.c
                 H -= np.outer(c / total, c)
                 raw = raw - c * (beta[0] / total)
-            D = minimise(H, raw, w, local, least, INNER * violation)
+            D = minimise(H, raw, w, local, least, tol)
             if total:
-                shift[0] = -(beta[0] + c @ D) / total
-        return D[:, None], shift + self._centres @ D
+                shift = -(beta[0] + c @ D) / total
+        return D[:, None], np.array([shift + self._centres @ D])
 
     def _weighted_columns(self, h: Floats) -> Floats:
         """The columns of the working set as one dense array, times the roots of h."""

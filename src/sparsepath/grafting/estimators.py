@@ -3,14 +3,14 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from sparsepath.arrays import Vector
+from sparsepath.base import Found, Given, Run, fitting, opened
 from sparsepath.data.sources import is_source
-from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.faces import GraftingClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.base import GraftingClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.streamed import StreamProblem
-from sparsepath.running import Found, Given, Run, fitting, opened
+from sparsepath.system.arrays import Vector
+from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False)
@@ -27,7 +27,7 @@ class _Grafting(LinearGrafting):
     def fit(
         self, X: Any, y: Vector = None, sample_weight: Vector = None, groups: Vector = None
     ) -> Self:
-        """Minimise the criterion.
+        """Fit the model by minimising the penalised loss.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class _Grafting(LinearGrafting):
         """
         if is_source(X):
             if groups is not None:
-                raise InputError("groups of samples need data in memory; leave them out.")
+                raise InputError("groups require data in memory; remove them.")
             with StreamProblem.opened(self, X, y, sample_weight) as read:
                 return self._minimise(read, Given(read.source, None), read.source)
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
@@ -76,68 +76,80 @@ class GraftingRegressor(LinearNumbers, _Grafting):
     .. math:: \frac1m \sum_i L(f(x_i), y_i) + \sum_j \left(\lambda_1 a_{1j} |w_j| +
               \lambda_2 a_{2j} w_j^2 + \lambda_0 a_{0j} [w_j \ne 0]\right)
 
-    With ``l0=0`` this is convex, and the result is the optimum with two certificates. With ``l0 >
-    0`` features are grafted one at a time by the gradient test of the paper.
+    With ``l0=0`` this is convex, and the result is the optimum, certified by two attributes. With
+    ``l0 > 0`` features are grafted one at a time by the gradient test of the paper.
 
     Parameters
     ----------
     l1, l2, l0 : float, default=0.01, 0, 0
-        The lambdas. ``l2`` multiplies the squares, not half of them.
+        Penalty parameters lambda. ``l2`` multiplies the squares, without a factor of one half.
     feature_costs : array or mapping of names to numbers, optional
-        The factors of L0, a_0: what it costs to use a feature.
+        Factors a_0 of the L0 penalty: the cost of using a feature.
     l1_factors, l2_factors : array or mapping of names to numbers, optional
-        The factors a_1, a_2; names that a mapping leaves out have factor 1.
-    loss : {"squared", "huber"}, default="squared"
-        (f - y)^2 / 2, or the same with straight tails beyond ``delta``.
+        Factors a_1, a_2; names that are missing from a mapping have factor 1.
+    loss : {"squared", "huber", "poisson", "gamma", "tweedie"}, default="squared"
+        (f - y)^2 / 2, or the same with linear tails beyond ``delta``. "poisson" (counts), "gamma"
+        (positive amounts) and "tweedie" (amounts with zeros): half the deviance, where f is the
+        logarithm of the mean; ``predict`` gives the mean, and the honest error is the deviance.
     delta : float, default=1.35
-        Where the Huber loss becomes straight, in the units of y.
+        Where the Huber loss becomes linear, in units of y.
+    power : float, default=1.5
+        Of the Tweedie loss, between 1 (Poisson) and 2 (Gamma): the variance grows as
+        mean ** power.
     fit_intercept, standardize : bool, default=True
-        A constant that is not penalised; features scaled to mean 0 and standard deviation 1
-        inside (coefficients are always in the units of the data).
+        Whether to fit an intercept, which is not penalised; whether to scale features to mean 0 and
+        standard deviation 1 internally (coefficients are always in units of the data).
     steps : {"auto", "single", "batch"}, default="auto"
-        One weight at a time as in the paper, or many, which finds the same optimum sooner; "auto"
-        takes single steps if ``l0``, ``max_features`` or ``update="newest"`` ask for them.
+        One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
+        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
     selection : {"auto", "gradient", "bound"}, default="auto"
-        What chooses the next weight: the largest gradient, or the estimate (9) of the paper; "auto"
-        takes the estimate where the L0 costs differ.
+        How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
+        "auto" uses the bound if the L0 costs differ.
     stop : {"first", "exhaust"}, default="first"
-        What to do when a weight would raise the criterion: end, or try all the others first.
+        What to do when a weight would increase the criterion: stop, or try all others first.
     update : {"all", "newest"}, default="all"
-        Which weights each step optimises: all, or the new one and the intercept (no optimum).
+        Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        End when this many features are in use.
+        Stop when this many features are selected.
     tol : float, default=1e-9
-        For the certificates.
+        Tolerance of the optimality certificates.
     n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
+        Number of threads; None: one per core. Affects speed only.
     validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors: a number of
-        folds ("auto": ten), a splitter of scikit-learn's, or rows. With None there are none.
+        Outer cross-validation for the honest errors: a number of folds ("auto": ten), a
+        scikit-learn splitter, or a list of splits. None: no honest errors.
     callback : callable, optional
-        Called with the path so far after every step that is kept, or with ``steps="batch"`` after
-        every round; a true value ends the work, and what was found is kept (``path_.stopped`` is
-        then "asked to").
+        Called with the path so far after every accepted step, or with ``steps="batch"`` after
+        every round; a true return value stops the work and keeps the result so far
+        (``path_.stopped`` is then "asked to").
 
     Attributes
     ----------
     path_ : SelectionPath
-        The best model of every size on the way, by the criterion. Its errors are those on the
-        training data, without penalties: mean squared errors (not halves), or Huber losses.
+        Best model of every size that was visited, by the criterion. Its errors are training
+        errors without penalties: mean squared errors (not halves), or Huber losses.
     selected_ : array of int
-        The columns in use, in order of entry.
+        Selected columns, in order of entry.
     coef_, intercept_ : array, float
-        In the units of the data.
+        Coefficients and intercept in units of the data.
     history_ : list of Graft
-        Every step: feature, criterion after it, gradient before it, undone steps included.
+        Every step: feature, criterion after it, gradient before it; rejected steps included.
     criterion_ : float
-        The criterion of the model in use, L0 included; of another with ``at_size``.
+        Criterion of the model in use, including L0; ``at_size`` gives that of another size.
     kkt_violation_ : float
-        The largest violation of optimality over free and zero weights (L0 left out), relative to
-        the largest gradient of the empty model.
+        Largest violation of the optimality conditions (without L0), relative to the largest
+        gradient of the empty model.
     dual_gap_ : float
-        The duality gap (L0 left out) relative to the criterion; NaN if a weight has no penalty.
+        Duality gap (without L0) relative to the criterion; NaN if a weight has no penalty.
     n_iter_ : int
-        Newton steps made.
+        Number of Newton steps.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -157,24 +169,84 @@ class GraftingClassifier(GraftingClasses, _Grafting):
 
     The criterion is that of :class:`GraftingRegressor` with the logistic loss (the paper's BNLL),
     or with the multinomial loss for three classes and more; then a feature is one group over the
-    classes: its norm is penalised, and it comes in or stays out for all of them.
+    classes: its norm is penalised, and it is selected for all classes or for none.
 
     Parameters
     ----------
-    l1, l2, l0, feature_costs, l1_factors, l2_factors
-        As for ``GraftingRegressor``.
+    l1 : float, default=0.01
+        Penalty parameters lambda. ``l2`` multiplies the squares, without a factor of one half.
+    l2, l0 : float, default=0.0
+        Penalty parameters lambda. ``l2`` multiplies the squares, without a factor of one half.
+    feature_costs : array or mapping of names to numbers, optional
+        Factors a_0 of the L0 penalty: the cost of using a feature.
+    l1_factors, l2_factors : array or mapping of names to numbers, optional
+        Factors a_1, a_2; names that are missing from a mapping have factor 1.
     class_weight : "balanced", mapping or None, default=None
         Factors of the sample weights, as in scikit-learn.
-    fit_intercept, standardize, steps, selection, stop, update, max_features, tol
-        As for ``GraftingRegressor``.
-    n_threads, validation, callback
-        As for ``GraftingRegressor``.
+    threshold : "balanced", "f1", float, array of shape (2, 2) or None, default=None
+        Score above which the second of the two classes is predicted, chosen on the samples that
+        validation leaves out: least balanced error, largest F1, or least cost, where
+        ``threshold[i][j]`` is the cost of predicting class j for a sample of class i. A float: the
+        probability of the second class above which it is predicted. None: score zero.
+    fit_intercept, standardize : bool, default=True
+        Whether to fit an intercept, which is not penalised; whether to scale features to mean 0 and
+        standard deviation 1 internally (coefficients are always in units of the data).
+    steps : {"auto", "single", "batch"}, default="auto"
+        One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
+        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
+    selection : {"auto", "gradient", "bound"}, default="auto"
+        How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
+        "auto" uses the bound if the L0 costs differ.
+    stop : {"first", "exhaust"}, default="first"
+        What to do when a weight would increase the criterion: stop, or try all others first.
+    update : {"all", "newest"}, default="all"
+        Weights that each step optimises: all, or only the new one and the intercept.
+    max_features : int, optional
+        Stop when this many features are selected.
+    tol : float, default=1e-09
+        Tolerance of the optimality certificates.
+    n_threads : int, optional
+        Number of threads; None: one per core. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors: a number of folds ("auto": ten), a
+        scikit-learn splitter, or a list of splits. None: no honest errors.
+    callback : callable, optional
+        Called with the path so far after every accepted step, or with ``steps="batch"`` after
+        every round; a true return value stops the work and keeps the result so far
+        (``path_.stopped`` is then "asked to").
 
     Attributes
     ----------
-    path_, selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_, n_iter_
-        As for ``GraftingRegressor``; the errors of the path are mean log losses, and ``coef_`` has
-        one row per class, a single one for two.
+    path_ : SelectionPath
+        Best model of every size that was visited, by the criterion. Its errors are training
+        errors without penalties: mean squared errors (not halves), or Huber losses.
+    selected_ : array of int
+        Selected columns, in order of entry.
+    coef_ : array, float
+        Coefficients and intercept in units of the data. The errors of the path are mean log losses,
+        and ``coef_`` has one row per class, a single one for two.
+    intercept_ : array, float
+        Coefficients and intercept in units of the data.
+    history_ : list of Graft
+        Every step: feature, criterion after it, gradient before it; rejected steps included.
+    criterion_ : float
+        Criterion of the model in use, including L0; ``at_size`` gives that of another size.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions (without L0), relative to the largest
+        gradient of the empty model.
+    dual_gap_ : float
+        Duality gap (without L0) relative to the criterion; NaN if a weight has no penalty.
+    n_iter_ : int
+        Number of Newton steps.
+    classes_ : array
+        Class labels.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """From checked data to a fitted criterion: one fit, or a path over l1."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,22 +8,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath.base import Found, Stop
+from sparsepath.base.parameters import numbers, real
 from sparsepath.data.condensed import Condensed
-from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.grafting.criterion import ConvexLoss, Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.engine_choice import by_squares, make_engine
-from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.engines import Engine, SparseEngine
+from sparsepath.grafting.gram import GramEngine
+from sparsepath.grafting.groups import GroupEngine
+from sparsepath.grafting.joint_paths import GraftingSplit, JointPaths, PathOptimum, has_joint_paths
+from sparsepath.grafting.partial_likelihood import CoxEngine, CoxLoss
 from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft, is_single
 from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_scale, solve
-from sparsepath.grafting.squares import SharedSums, SquaredProblem
+from sparsepath.grafting.squares import SharedSums, by_squares
 from sparsepath.grafting.steps import Indices
-from sparsepath.running import Found, Stop
-from sparsepath.steps import Step, exchanged
+from sparsepath.models.predictors import Linear, Linked, Predictor
+from sparsepath.path.steps import Step, exchanged
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
+DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns, if they
+FILLED = 0.1  # are filled to this part
+TINY = 1 << 16  # or have no more numbers than this
 WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
+
+
+def make_engine(design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> Engine:
+    """The engine for these data and this loss, at the empty model."""
+    if isinstance(loss, CoxLoss):
+        return CoxEngine(design, Y, loss)
+    if Y.shape[1] > 1:
+        return GroupEngine(design, Y, loss)
+    if design.sparse is None:
+        return GramEngine(design, Y, loss)
+    numbers = design.m * design.n
+    filled = numbers <= DENSE_UP_TO and design.sparse.nnz >= FILLED * numbers
+    return (GramEngine if filled or numbers <= TINY else SparseEngine)(design, Y, loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +93,9 @@ class GraftingProblem:
         )
         # A target far from zero would cost the digits of its slopes and of the dual point.
         mean = float(s @ Y[:, 0]) if fit_intercept and loss.of_differences else 0.0
-        self.Y, self.loss = Y - mean, loss
+        self.Y, self.loss = Y - mean if mean else Y, loss.of_samples(Y, s)
         self.units = self.design.means, self.design.scales, mean
-        self._begin(make_engine(self.design, self.Y, loss))
+        self._begin(make_engine(self.design, self.Y, self.loss))
 
     def _begin(self, engine: Engine) -> None:
         """What there is to know of the empty model, at which the engine stands."""
@@ -167,7 +188,7 @@ class GraftingProblem:
         return self._record if self._record.models else None
 
     def cut_short(self, record: Record, penalty: Penalty, options: GraftingOptions) -> GraftingFit:
-        """The fit of which this was found when an exception ended it."""
+        """The fit whose exception left this result."""
         model = record.best
         W = np.zeros_like(self.engine.W)
         W[list(model.features)] = model.W
@@ -188,23 +209,24 @@ class GraftingProblem:
         watch: Callable[[], bool] | None = None,
         fits: list[GraftingFit] | None = None,
         sums: SharedSums | None = None,
+        parts: Sequence[GraftingSplit] = (),
     ) -> list[GraftingFit]:
         """Fits for descending l1; ``penalty.l1`` holds the factors.
 
         Each starts from the one before. The sequential strong rule predicts which features can
         enter: those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass
-        over all features checks the prediction and mends it where it was wrong.
+        over all features checks the prediction and corrects it where it was wrong.
 
         ``watch`` is called after each, and a true value ends the path. ``fits`` is an empty list to
         write to, so that the fits are known if an exception ends the path. ``sums`` are those of
-        ``shared_sums``, if they are at hand.
+        ``shared_sums``, if they are at hand. ``parts`` are training parts whose paths go along
+        where they can.
         """
         self.restart()
         fits = [] if fits is None else fits
-        sums = self.shared_sums(penalty, options, len(l1s)) if sums is None else sums
-        problem = None if sums is None else sums.problem()
-        if problem is not None:
-            return self._path_by_squares(problem, l1s, penalty, options, watch, fits)
+        optima = self._optima(l1s, penalty, options, parts, sums)
+        if optima is not None:
+            return self._path_of(optima, l1s, penalty, options, watch, fits)
         gradient: Floats | None = None
         before = l1s[0]
         for l1 in l1s:
@@ -235,20 +257,46 @@ class GraftingProblem:
         X, Y, weights = self._rows
         return SharedSums(X, Y[:, 0], weights, self.design)
 
-    def _path_by_squares(
+    def _optima(
         self,
-        problem: SquaredProblem,
+        l1s: Sequence[float],
+        penalty: Penalty,
+        options: GraftingOptions,
+        parts: Sequence[GraftingSplit],
+        sums: SharedSums | None,
+    ) -> Iterator[PathOptimum] | None:
+        """The optima by products of columns, or by steps of the core; None if only the solver can.
+
+        The solver is asked again where an optimum is not certified.
+        """
+        sums = self.shared_sums(penalty, options, len(l1s)) if sums is None else sums
+        problem = None if sums is None else sums.problem()
+        if problem is not None:
+            return problem.path(np.asarray(l1s), penalty, options.tol)
+        if self.goes_jointly(penalty, options):
+            paths = JointPaths(self.design, self.Y[:, 0], self.loss, penalty, parts)
+            return paths.optima(l1s, options.tol, self.design.threads)
+        return None
+
+    def goes_jointly(self, penalty: Penalty, options: GraftingOptions) -> bool:
+        """Whether the path can go side by side with those of training parts."""
+        if is_single(options, penalty) or not isinstance(self.engine, GramEngine):
+            return False
+        return has_joint_paths(self.design, self.loss, penalty)
+
+    def _path_of(
+        self,
+        optima: Iterator[PathOptimum],
         l1s: Sequence[float],
         penalty: Penalty,
         options: GraftingOptions,
         watch: Callable[[], bool] | None,
         fits: list[GraftingFit],
     ) -> list[GraftingFit]:
-        """The same from products of columns; the rows are asked where these lack digits."""
-        before, b = self.null_gradient[:, 0], self.null[1]
-        optima = problem.path(np.asarray(l1s), penalty, options.tol)
+        """The fits at these optima, each of them one round."""
+        before = self.null_gradient[:, 0]
         for l1, found in zip(l1s, optima, strict=True):
-            W = found.w[:, None]
+            W, b = found.w[:, None], np.array([found.b])
             if found.certified:
                 S = np.flatnonzero(found.w)
                 criterion, loss = found.criterion, found.loss
@@ -292,15 +340,24 @@ class GraftingProblem:
 
     def found(self, record: Record, **fitted: Any) -> Found:
         """The path of one fit: the best model of each size by the criterion, and its error."""
+        steps = [self.step(model) for model in record.models.values()]
         return Found(
-            [self.step(model) for model in record.models.values()],
+            steps,
             [replace(move, error=self.error(move.error)) for move in record.moves],
             criterion=self.loss.error_name,
             error_kind="training",
             fitted=fitted,
             size=len(record.best.features),
             stopped=record.stopped,
+            models=self.linked(steps),
         )
+
+    def linked(self, steps: Iterable[Step]) -> dict[int, Predictor]:
+        """By size, the models of a loss with a link; none without."""
+        if self.loss.link == "identity":
+            return {}
+        made = {len(step.subset): Linear.of(step) for step in steps}
+        return {size: Linked(line, self.loss.link) for size, line in made.items() if line}
 
 
 def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]:
@@ -348,9 +405,9 @@ def check_factors(
                 raise InputError(
                     f"{what}: there is no column {name!r}; give names of columns of X."
                 )
-            out[known[name]] = value
+            out[known[name]] = real(value)
     else:
-        out = np.asarray(given, dtype=np.float64)
+        out = numbers(what, given)
     if out.shape != (n,):
         raise InputError(f"{what} has shape {out.shape}; give one number per feature ({n}).")
     if not (np.isfinite(out) & (out >= 0)).all():

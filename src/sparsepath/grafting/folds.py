@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.joint_paths import GraftingSplit
 from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.grafting.squares import SharedSums
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 Errors = TypeVar("Errors")
 
@@ -42,15 +43,15 @@ class Halt:
 
 
 def judge(
-    work: Callable[[tuple[Any, Any], Halt], Errors | None],
-    splits: Sequence[tuple[Any, Any]],
+    work: Callable[[Any, Halt], Errors | None],
+    splits: Sequence[Any],
     n_jobs: int | None,
     errors: list[Errors],
     tell: Callable[[], bool],
 ) -> None:
     """Append to ``errors`` what ``work`` gives for each split, in their order.
 
-    ``work`` gives None if it was told to end meanwhile. ``n_jobs`` splits run at the same time;
+    ``work`` gives None if it was stopped meanwhile. ``n_jobs`` splits run at the same time;
     ``tell`` is called after each, and a true value ends the work.
     """
     halt = Halt()
@@ -67,12 +68,12 @@ def judge(
             pass
 
 
-def _unless(halt: Halt, work: Any, split: tuple[Any, Any]) -> Any:
+def _unless(halt: Halt, work: Any, split: Any) -> Any:
     return None if halt.is_set else work(split, halt)
 
 
 def refuse_empty(train: Floats, test: Floats) -> None:
-    """Refuse a split with weights of which too few count."""
+    """Raise an error for a split with too few positive weights."""
     if not test.any() or np.count_nonzero(train) < 2:
         raise InputError(
             "a split has a training part of fewer than two samples of positive weight, or a test "
@@ -80,23 +81,44 @@ def refuse_empty(train: Floats, test: Floats) -> None:
         )
 
 
-def mean_error(loss: ConvexLoss, F: Floats, Y: Floats, w: Floats, error: str) -> float:
-    """The mean of what is measured on test parts: the loss, or the rate of wrong classes."""
+def errors_of(loss: ConvexLoss, F: Floats, Y: Floats, error: str, w: Floats) -> Floats:
+    """What is measured on test parts, per sample: the loss, or whether the class is wrong."""
     if error == "loss":
-        each = loss.error_factor * loss.value(F, Y)
-    elif F.shape[1] == 1:
-        each = ((F > 0) != (Y > 0))[:, 0].astype(float)
-    else:
-        each = (F.argmax(1) != Y.argmax(1)).astype(float)
-    return float(w @ each / w.sum())
+        return loss.error_factor * loss.of_samples(Y, w / w.sum()).value(F, Y)
+    if F.shape[1] == 1:
+        return ((F > 0) != (Y > 0))[:, 0].astype(float)
+    return (F.argmax(1) != Y.argmax(1)).astype(float)
 
 
-def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
+def mean_error(loss: ConvexLoss, F: Floats, Y: Floats, w: Floats, error: str) -> float:
+    """The mean of ``errors_of``, weighted."""
+    return float(w @ errors_of(loss, F, Y, error, w) / w.sum())
+
+
+def training_parts(
+    problem: GraftingProblem, task: PathTask, splits: Sequence[tuple[Any, Any]]
+) -> list[GraftingSplit]:
+    """The splits as parts of the rows of a problem, whose paths go along with its own."""
+    counted = task.weights > 0
+    place = np.cumsum(counted) - 1
+    out = []
+    for train, test in splits:
+        train, test = np.arange(len(place))[train], np.arange(len(place))[test]
+        refuse_empty(task.weights[train], task.weights[test])
+        weights = (np.bincount(train, minlength=len(place)) * task.weights)[counted]
+        away = place[test[counted[test]]]
+        out.append(GraftingSplit(weights / weights.sum(), away, problem.Y[away]))
+    return out
+
+
+def path_errors(task: PathTask, split: tuple[Any, Any, GraftingSplit | None], halt: Halt) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
     None if it was ended early.
     """
-    train, test = split
+    train, test, part = split
+    if part is not None and len(part.outputs) == len(task.l1s):
+        return _errors_of_part(task, part)
     w = task.weights[test]
     refuse_empty(task.weights[train], w)
     if task.sums is not None:
@@ -113,6 +135,16 @@ def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     if len(fits) < len(task.l1s):
         return None
     return errors_on(problem, fits, task.X[test], task.Y[test], w, task.error)
+
+
+def _errors_of_part(task: PathTask, part: GraftingSplit) -> list[float]:
+    """The same from the outputs of a path that went along."""
+    F, Y = np.concatenate(part.outputs)[:, None], np.tile(part.Y, (len(task.l1s), 1))
+    w = task.weights[task.weights > 0][part.test]
+    each = errors_of(task.loss, F, Y, task.error, np.tile(w, len(task.l1s)))
+    each = each.reshape(len(task.l1s), -1)
+    errors: list[float] = (each @ w / w.sum()).tolist()
+    return errors
 
 
 def _errors_by_squares(task: PathTask, train: Any, test: Any, halt: Halt) -> list[float] | None:

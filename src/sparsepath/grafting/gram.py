@@ -1,7 +1,7 @@
 """One output, dense columns: proximal Newton steps with the matrix of second derivatives at hand.
 
 The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are exact, so
-an old matrix costs steps, never accuracy. It is made anew when the curvatures h have moved by
+an old matrix costs steps, never accuracy. It is rebuilt when the curvatures h have moved by
 ``DRIFT``, or when a step was slow and a new matrix is worth its price; new columns are appended.
 For the same reason a big matrix is made in single precision, at half the price, until a step does
 not halve the violation: nearly collinear columns need all digits of it.
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engines import INNER_GRAM, ColumnCache
 from sparsepath.grafting.steps import minimise
-from sparsepath.tuning import TUNING
+from sparsepath.system.arrays import Floats
+from sparsepath.system.tuning import TUNING
 
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
@@ -72,7 +72,7 @@ class GramEngine(ColumnCache):
             self._rough = kind is np.float32
         self._widen()
         H, c = self._H, self._c
-        r = q[:, 0] + 2.0 * local.l2 * w[:, 0]
+        r = q[:, 0]
         assert self._h is not None
         total = float(self._h.sum())
         if self.design.fit_intercept:

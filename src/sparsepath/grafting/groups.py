@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import INNER, INNER_GRAM, ColumnCache
 from sparsepath.grafting.steps import least_along, minimise_groups
-from sparsepath.tuning import TUNING
+from sparsepath.system.arrays import Floats
+from sparsepath.system.tuning import TUNING
 
 MOST_TURNS = 30
 PROXIMAL = 15  # gradient steps of a turn

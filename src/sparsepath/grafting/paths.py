@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads
+from sparsepath.base import Callback, Found, Run, Stop, opened
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
+from sparsepath.grafting.base import Factors
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
-from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import GraftingOptions
-from sparsepath.path import SelectionPath
-from sparsepath.running import Callback, Found, Run, Stop, opened
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,7 @@ def grafting_path(
     l0: float = 0.0,
     loss: str = "auto",
     delta: float = 1.35,
+    power: float = 1.5,
     feature_costs: Factors = None,
     l1_factors: Factors = None,
     l2_factors: Factors = None,
@@ -110,19 +111,30 @@ def grafting_path(
     n_l1s, least : int, float
         Without ``l1s``: this many values, from the largest at which anything happens down to this
         part of it, evenly spaced in their logarithm.
-    loss : {"auto", "logistic", "squared", "huber"}, default="auto"
+    loss : {"auto", "logistic", "squared", "huber", "poisson", "gamma", "tweedie"}, default="auto"
         "logistic" takes the multinomial loss for three classes and more; "auto" is "squared" if y
         holds numbers that are not whole, else "logistic".
     l2, l0 : float, default=0.0
         The other lambdas. ``l2`` multiplies the squares, not half of them.
-    feature_costs, l1_factors, l2_factors, delta
-        As for ``GraftingRegressor``.
+    feature_costs : array or mapping of names to numbers, optional
+        Factors a_0 of the L0 penalty: the cost of using a feature.
+    l1_factors, l2_factors : array or mapping of names to numbers, optional
+        Factors a_1, a_2; names that are missing from a mapping have factor 1.
+    delta : float, default=1.35
+        Where the Huber loss becomes linear, in units of y.
+    power : float, default=1.5
+        Of the Tweedie loss, between 1 and 2.
     class_weight : "balanced", mapping or None, default=None
-        As for ``GraftingClassifier``.
+        Factors of the sample weights, as in scikit-learn.
     sample_weight : array of shape (n_samples,), optional
         The loss term becomes the weighted mean.
-    fit_intercept, standardize, tol, n_threads
-        As for ``GraftingRegressor``.
+    fit_intercept, standardize : bool, default=True
+        Whether to fit an intercept, which is not penalised; whether to scale features to mean 0 and
+        standard deviation 1 internally (coefficients are always in units of the data).
+    tol : float, default=1e-09
+        Tolerance of the optimality certificates.
+    n_threads : int, optional
+        Number of threads; None: one per core. Affects speed only.
     callback : callable, optional
         Called with the path so far after every l1; a true value ends it there. So does Ctrl-C.
 
@@ -167,13 +179,15 @@ def grafting_path(
             if not fits:
                 return None
             steps = [problem.step(fit.final) for fit in fits]
+            best = best_of_each_size(steps, fits).steps
             return Found(
-                best_of_each_size(steps, fits).steps,
+                best,
                 path_moves(problem, fits, time.perf_counter() - begun),
                 criterion=loss_term.error_name,
                 error_kind="training",
                 parameters={"l1": values[: len(fits)]},
                 stopped=Stop.ALL_L1,
+                models=problem.linked(best.values()),
             )
 
         with Run(face, given, X, method="grafting-path", found=found) as run:

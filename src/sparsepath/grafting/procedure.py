@@ -29,12 +29,12 @@ from typing import Literal
 
 import numpy as np
 
-from sparsepath.arrays import Floats
+from sparsepath.base import Stop
 from sparsepath.grafting.criterion import Penalty, row_norms
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.steps import Indices
-from sparsepath.running import Stop
-from sparsepath.steps import Move
+from sparsepath.path.steps import Move
+from sparsepath.system.arrays import Floats
 
 STOPS = ("first", "exhaust")
 TIED = 1e-11

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.arrays import Floats
+from sparsepath.assessment.folds import Rows
+from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.data.condensed import Products
-from sparsepath.data.splitting import splits_of
-from sparsepath.data.threads import Threads
+from sparsepath.data.splits import splits_of
 from sparsepath.grafting.along import grid
 from sparsepath.grafting.criterion import SquaredLoss
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.folds import errors_on
-from sparsepath.judging.folds import Rows
-from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 GRAFTING_ROWS = 4  # rows for each column from which products of columns are worth making
 

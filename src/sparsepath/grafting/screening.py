@@ -14,9 +14,9 @@ unread is proven not to matter.
 
 import numpy as np
 
-from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
+from sparsepath.system.arrays import Floats
 
 ROUNDING_OF_L1 = 1e-9  # of l1: room for the rounding of gradients
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty, row_norms, violations
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.procedure import WorkingModel
 from sparsepath.grafting.steps import Indices
+from sparsepath.system.arrays import Floats
 
 FIRST = 10  # fewest features that enter together, or, if that is more,
 SHARE = 50  # this part of all features, or

@@ -13,21 +13,35 @@ the rows are asked again: no answer is given here.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
-from sparsepath.arrays import Flags, Floats
-from sparsepath.grafting.criterion import Penalty
+from sparsepath._core import grafting as core
+from sparsepath.grafting.criterion import ConvexLoss, Penalty, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.joint_paths import PathOptimum
 from sparsepath.grafting.solver import NO_GRADIENT
-from sparsepath.tuning import TUNING
+from sparsepath.system.arrays import Flags, Floats
+from sparsepath.system.tuning import TUNING
 
 SAFE = 1e-6  # least part of a column's square that a part of the rows must leave of it
 LEAST_LOSS = 1e-5  # part of the empty model's loss from which certificates keep their digits
-BUDGET = 1e8  # operations, about a tenth of a second, after which the caller is heard
+FOR_EACH_L1 = 60  # columns whose products cost less than what they save
+
+
+def by_squares(design: GraftingDesign, loss: ConvexLoss, penalty: Penalty, n_l1s: int) -> bool:
+    """Whether a path over so many values of l1 goes by the products of all columns.
+
+    One reading of the data for m n^2 / 2 products, at the speed of matrix products, stands against
+    some three readings for each value, at the speed of memory. A column without any penalty is
+    left to the rows, where its dual point is made.
+    """
+    if not isinstance(loss, SquaredLoss) or design.sparse is not None:
+        return False
+    bare = design.usable & (penalty.l1 == 0.0) & (penalty.l2 == 0.0)
+    return design.n <= FOR_EACH_L1 * n_l1s and not bare.any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,39 +95,24 @@ class SquaredProblem:
         top = float(np.abs(self.c[self.usable]).max(initial=0.0))
         return top if top > NO_GRADIENT * np.sqrt(self.yy) else 1.0
 
-    def path(self, l1s: Floats, penalty: Penalty, tol: float) -> Iterator["SquaredOptimum"]:
+    def path(self, l1s: Floats, penalty: Penalty, tol: float) -> Iterator[PathOptimum]:
         """The optima for descending l1, as they are found; ``penalty.l1`` holds the factors."""
-        from sparsepath.grafting.compiled_path import path_by_products
+        path = self._path(penalty)
+        for l1 in l1s.tolist():
+            path.go_to(l1, tol)
+            good = path.violation <= tol and path.gap <= tol and path.criterion >= self._least
+            figures = path.loss, path.criterion, path.violation, path.gap
+            yield PathOptimum(path.weights, 0.0, path.gradient, *figures, good)
 
-        L, n = len(l1s), len(self.c)
-        W, R, figures = np.empty((L, n)), np.empty((L, n)), np.empty((L, 4))
-        least = LEAST_LOSS * 0.5 * self.yy
-        given = (
-            self.G, self.c, self.yy, max(least, 1e-300), l1s, penalty.l1, penalty.l2, self.usable,
-            tol, self.scale,
+    @property
+    def _least(self) -> float:
+        return LEAST_LOSS * 0.5 * self.yy
+
+    def _path(self, penalty: Penalty) -> core.ProductsPath:
+        return core.ProductsPath(
+            self.G, self.c, self.yy, penalty.l1, penalty.l2, self.usable, self.scale,
+            max(self._least, 1e-300),
         )  # fmt: skip
-        done = 0
-        while done < L:
-            first = done
-            done = path_by_products(
-                *given, first, BUDGET, W, R, figures, np.empty(n), np.empty(n, dtype=np.intp)
-            )
-            for t in range(first, done):
-                loss, criterion, violation, gap = figures[t].tolist()
-                good = violation <= tol and gap <= tol and criterion >= least
-                yield SquaredOptimum(W[t], R[t], loss, criterion, violation, gap, good)
-
-
-class SquaredOptimum(NamedTuple):
-    """Weights of the standardised columns, and as ``solver.Solution`` has them."""
-
-    w: Floats
-    gradient: Floats
-    loss: float
-    criterion: float
-    violation: float
-    gap: float
-    certified: bool
 
 
 class SharedSums:

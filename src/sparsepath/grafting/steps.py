@@ -1,7 +1,7 @@
 """The step of a proximal Newton method: least value of a quadratic model with a penalty.
 
-With one output the step D minimises q'D + D'H D / 2 + sum_j l1_j |w_j + D_j| + l2_j D_j^2 by
-coordinate descent, helped by exact solutions for the present signs where it crawls. With several
+With one output the step D minimises q'D + D'H D / 2 + sum_j l1_j |w_j + D_j| + l2_j (w_j + D_j)^2
+by coordinate descent and, where that is slow, exact solutions for the present signs. With several
 outputs D_j is a group of weights and |.| its norm. That crawls where columns are nearly collinear;
 after some passes it is helped by Newton steps on the groups u_j = w_j + D_j that are not zero,
 where the norms are smooth:
@@ -15,8 +15,9 @@ close to zero; if the model is no higher with that group at zero, it leaves.
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath._core import grafting as core
 from sparsepath.grafting.criterion import Penalty
+from sparsepath.system.arrays import Floats
 
 Indices = NDArray[np.intp]
 
@@ -28,63 +29,17 @@ NEAR_ZERO = 1e-2  # part of its norm at which a group is tried at zero
 
 
 def minimise(H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float) -> Floats:
-    """The step D: coordinate descent, helped by exact solutions on the support if it crawls.
+    """The step D of the module's notes; q is the gradient of the loss at w.
 
     Coordinates whose curvature is at most ``least`` stay where they are.
     """
-    from sparsepath.grafting.compiled import descend_gram
-
-    D = np.zeros(len(w))
-    r = q.copy()
-    moving = np.empty(len(w), dtype=np.intp)
-    for _ in range(MOST_HELP):
-        passes = descend_gram(H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER)
-        if passes < HELP_AFTER:
-            break
-        D = _solve_on_support(H, r, w, D, local, least)
-        r = q + H @ D
-    return D
-
-
-def _solve_on_support(
-    H: Floats, r: Floats, w: Floats, D: Floats, local: Penalty, least: Floats
-) -> Floats:
-    """Go to the minimum for the present signs, or as far as they last, weight after weight."""
-    D = D.copy()
-    S = np.flatnonzero((w + D != 0) & (H.diagonal() + 2 * local.l2 > least))
-    r = r.copy()
-    for _ in range(20):
-        if not len(S):
-            break
-        signs = np.sign(w[S] + D[S])
-        A = H[np.ix_(S, S)] + np.diag(2.0 * local.l2[S])
-        A[np.diag_indices(len(S))] *= 1.0 + 1e-13
-        push = r[S] + 2.0 * local.l2[S] * D[S] + local.l1[S] * signs
-        try:
-            step = -np.linalg.solve(A, push)
-        except np.linalg.LinAlgError:
-            break
-        u = w[S] + D[S]
-        if not np.isfinite(step).all() or push @ step > 0:
-            break
-        crossing = np.where(signs * step < 0, -u / np.where(step == 0, 1.0, step), np.inf)
-        t = min(1.0, float(crossing.min()))
-        D[S] += t * step
-        r += t * (H[:, S] @ step)
-        if t == 1.0:
-            break
-        gone = crossing <= t
-        D[S[gone]] = -w[S[gone]]
-        S = S[~gone]
-    return D
+    return core.minimise(np.ascontiguousarray(H), q, w, local.l1, local.l2, least, tol) - w
 
 
 def minimise_groups(
     H: Floats, q: Floats, w: Floats, local: Penalty, free: NDArray[np.bool_], tol: float
 ) -> Floats:
     """The step D of the module's notes; groups that are not ``free`` stay where they are."""
-    from sparsepath.grafting.compiled import descend_groups
-
     k, K = w.shape
     blocks = np.stack([H[j * K : j * K + K, j * K : j * K + K] for j in range(k)])
     E, Q = np.linalg.eigh(blocks)
@@ -93,10 +48,7 @@ def minimise_groups(
     D = np.zeros((k, K))
     r = q.copy()
     for _ in range(MOST_HELP):
-        passes = descend_groups(
-            H, r, w, D, local.l1, local.l2, Q, E, np.zeros((2, K)), np.empty(k, dtype=np.intp),
-            tol, HELP_AFTER,
-        )  # fmt: skip
+        passes = core.descend_groups(H, r, w, D, local.l1, local.l2, Q, E, tol, HELP_AFTER)
         if passes < HELP_AFTER:
             break
         support = np.flatnonzero(free & (w + D).any(1))

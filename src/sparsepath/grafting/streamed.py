@@ -8,25 +8,27 @@ is minimised, and every certificate, is the same. No further pass is made, whate
 
 **Other losses** of one output go by further passes: ``streamed_engine.py``.
 
-**Honest errors.** Rows are dealt to folds by their number, and the first pass takes its sums for
-each fold by itself. With the squared loss that is all: means, scales and products without a fold
-are sums over the others, and so are the squared errors on it. With other losses the rows of a fold
-weigh nothing in the passes of its fit, and one more, over the columns in use, takes the losses.
+**Honest errors.** The first pass takes its sums for each part that is left out by itself. With the
+squared loss means, scales and products without a part are sums over the others. With other losses
+the rows of a part weigh nothing in the passes of its fit. One more pass, over the columns in use,
+takes what the models put out for the rows that they left out.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sparsepath.data.moments import Cells, Sums, coding_of, read_centred
+from sparsepath.assessment.folds import Parts
+from sparsepath.assessment.in_passes import part_cells, parts_in_passes, shorter_in_passes
+from sparsepath.assessment.streamed_outputs import Models, linear_models
+from sparsepath.base import Found
+from sparsepath.data.moments import Sums, coding_of, read_centred
 from sparsepath.data.opening import taken
 from sparsepath.data.sources import Source
-from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError, warn_user
+from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.fitting import GraftingProblem
@@ -34,17 +36,7 @@ from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.streamed_design import StreamedGrafting
 from sparsepath.grafting.streamed_engine import StreamEngine
-from sparsepath.judging import validation
-from sparsepath.judging.by_fold import (
-    Models,
-    left_out_by_fold,
-    linear_models,
-    losses_by_pass,
-    number_of_folds,
-    squared_losses,
-)
-from sparsepath.judging.left_out import FEWEST
-from sparsepath.running import Found
+from sparsepath.system.threads import Threads
 
 MOST_PRODUCTS = 4096  # columns whose products are all kept
 MOST_KEPT = 1 << 24  # in the products of all columns, of all folds
@@ -52,6 +44,8 @@ MOST_KEPT = 1 << 24  # in the products of all columns, of all folds
 
 class StreamProblem(GraftingProblem):
     """As ``GraftingProblem``, for data that are read in passes."""
+
+    parts: Parts | None = None  # that are left out for the honest error, where they are the cells
 
     def __init__(self, data: StreamedGrafting, loss: ConvexLoss) -> None:
         self.data, self.loss = data, loss
@@ -75,21 +69,25 @@ class StreamProblem(GraftingProblem):
         """The problem of an estimator, while those are at work who read the rows."""
         source = taken(X, y, sample_weight)
         if source.groups is not None:
-            raise InputError("groups of samples need data in memory; open the data without them.")
+            raise InputError("groups require data in memory; open the data without them.")
         source.name_columns(estimator)
         ways = {"fit_intercept": estimator.fit_intercept, "standardize": estimator.standardize}
         with source.crew(estimator.n_threads) as crew:
             coding = coding_of(source, crew, hasattr(estimator, "class_weight"))
             loss = estimator._stream_loss(coding.classes)
-            whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS
-            cells = _folds(estimator, source, products=whole)
+            parts = parts_in_passes(estimator, source)
+            cells = part_cells(source, parts)
+            kept = cells.count * source.n_features**2 <= MOST_KEPT or cells.count == 1
+            whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS and kept
 
             def made(sums: Sums) -> StreamedGrafting:
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
                 return StreamedGrafting(source, crew, coding, sums, cells, **ways)
 
-            yield cls(read_centred(source, crew, coding, cells, made, whole), loss)
+            problem = cls(read_centred(source, crew, coding, cells, made, whole), loss)
+            problem.parts = parts
+            yield problem
 
     @property
     def source(self) -> Source:
@@ -97,49 +95,19 @@ class StreamProblem(GraftingProblem):
 
     def ways(self, estimator: Any) -> dict[str, Any]:
         """Marks are those of the first pass; folds are left out by passes, or by its sums."""
-        data, loss = self.data, self.loss
+        data, loss, parts = self.data, self.loss, self.parts
         penalty = estimator._penalty(estimator.l1, estimator.l0)
         options = estimator._options()
-        stick = getattr(estimator, "_yardstick", "squared")
 
-        def without(fold: int) -> tuple[Models, int]:
-            part = StreamProblem(data.without(fold), loss)
-            models = part.fit(penalty, options).record
-            steps = {len(model.features): part.step(model) for model in models.models.values()}
+        def without(_: Any, part: int) -> tuple[Models, int]:
+            inside = StreamProblem(data.without(np.arange(data.cells.count) == part), loss)
+            models = inside.fit(penalty, options).record
+            steps = {len(model.features): inside.step(model) for model in models.models.values()}
             return linear_models(steps), len(models.best.features)
 
-        def validate(path: Any, rule: Any) -> tuple[Any, Any]:
-            moments, count = data.by_cell.moments, data.cells.count
-            if count < 2:
-                return path, None
-            losses = squared_losses(moments)
-            if moments.products is None or stick != "squared":
-                total = partial(data.source.total, data.crew)
-                losses = losses_by_pass(total, data.coding, data.cells, stick)
-            weights, label = moments.right[:, -1, -1], f"{count}-fold"
-            given = losses, weights, path.sizes, label, stick, rule
-            found = validation.judged(path, left_out_by_fold(without, *given), rule)
-            found[0].data.update(data.source.record())  # with the passes of all folds
-            return found
-
+        shorter = None if parts is None else shorter_in_passes(data.source, parts, without)
         known = {"n_samples": data.m, "n_features": data.n, "fingerprint": data.name()}
-        return {"data": lambda: known, "validate": validate}
+        return {"data": lambda: known, "validation": {"parts": parts, "shorter": shorter}}
 
     def found(self, record: Record, **fitted: Any) -> Found:
         return replace(super().found(record, **fitted), data=self.source.record())
-
-
-def _folds(estimator: Any, source: Source, *, products: bool) -> Cells:
-    """The folds of ``validation``; one cell for all rows if there are to be none."""
-    asked, m = estimator.validation, source.n_samples
-    auto = isinstance(asked, str) and asked == validation.BY_ITSELF
-    if asked is None or (auto and not (validation.BY_DEFAULT and m >= FEWEST)):
-        return Cells()
-    count = number_of_folds(asked, estimator._n_folds, m)
-    if products and count * source.n_features**2 > MOST_KEPT:
-        warn_user(
-            f"products of {source.n_features} columns for {count} folds do not fit into memory: "
-            "there is no honest error."
-        )
-        return Cells()
-    return Cells(dealt=True, count=count)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.data.columns import is_constant
-from sparsepath.data.crew import Crew
 from sparsepath.data.fingerprint import name_from
 from sparsepath.data.moments import FAR_FROM_SHIFT, Cells, Coding, Sums
 from sparsepath.data.sources import Source
 from sparsepath.grafting.design import GraftingDesign
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import Crew
 
 
 class StreamedGrafting(GraftingDesign):
@@ -19,7 +19,7 @@ class StreamedGrafting(GraftingDesign):
 
     ``total`` is the sum of the sample weights, and s are these over it; ``left`` are the means less
     the shift about which the sums were taken; ``cells`` are the folds of the rows, and ``apart``
-    the one that is left out: its rows weigh nothing.
+    those that are left out: their rows weigh nothing.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class StreamedGrafting(GraftingDesign):
         coding: Coding,
         sums: Sums,
         cells: Cells,
-        apart: int | None = None,
+        apart: NDArray[np.bool_] | None = None,
         *,
         fit_intercept: bool,
         standardize: bool,
@@ -37,7 +37,7 @@ class StreamedGrafting(GraftingDesign):
         self.source, self.crew, self.coding = source, crew, coding
         self.cells, self.apart, self.by_cell = cells, apart, sums
         self.standardize = standardize
-        inside = np.arange(cells.count) != apart
+        inside = np.ones(cells.count, dtype=bool) if apart is None else ~apart
         self.sums = sums = replace(sums, moments=sums.moments.over(inside[None]))
         self.fit_intercept = fit_intercept
         m = sums.moments
@@ -60,10 +60,10 @@ class StreamedGrafting(GraftingDesign):
         self.norms = None
         self.worth_choosing = 0
 
-    def without(self, fold: int) -> "StreamedGrafting":
-        """The same without the rows of a fold."""
+    def without(self, cells: NDArray[np.bool_]) -> "StreamedGrafting":
+        """The same without the rows of some cells."""
         return StreamedGrafting(
-            self.source, self.crew, self.coding, self.by_cell, self.cells, fold,
+            self.source, self.crew, self.coding, self.by_cell, self.cells, cells,
             fit_intercept=self.fit_intercept, standardize=self.standardize,
         )  # fmt: skip
 

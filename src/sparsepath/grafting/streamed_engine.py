@@ -1,7 +1,7 @@
 r"""Proximal Newton steps on rows that are read in passes, for losses that are not squared.
 
 Rows keep nothing: the point (W, b) is sent, and a pass answers with the sums of loss and slopes,
-and for the columns asked for the gradient Z'u and the Hessian blocks Z'hZ and Z'h, u and h being
+and for the requested columns the gradient Z'u and the Hessian blocks Z'hZ and Z'h, u and h being
 slopes and curvatures times s. A Newton step is one pass over the columns of the working set (plus
 one for every halving of a step); the test of all weights is one over all columns; the duality gap
 is one over the columns in use. The steps are those of ``engines.py``, so the optimum is the same:
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
@@ -22,6 +21,7 @@ from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.screening import KnownGradient
 from sparsepath.grafting.steps import Indices, minimise
 from sparsepath.grafting.streamed_design import StreamedGrafting
+from sparsepath.system.arrays import Floats
 
 REMEMBERED = 4  # passes whose answers are kept
 SLOPES_CENTRED = 1e-14  # part of the sizes of the slopes that their sum may be
@@ -46,14 +46,14 @@ class SentModel:
     coding: Coding
     loss: ConvexLoss
     cells: Cells
-    apart: int | None
+    apart: NDArray[np.bool_] | None
 
     def outputs(self, slab: Slab) -> tuple[Floats, Floats, Floats]:
         """Outputs, targets and s of a slab's rows."""
         Y = self.coding(slab.y)
         w = np.ones(len(Y)) if slab.weights is None else slab.weights
         if self.apart is not None:
-            w = np.where(self.cells(slab.start, len(Y)) == self.apart, 0.0, w)
+            w = np.where(self.apart[self.cells(slab.start, len(Y))], 0.0, w)
         Z = self.standardised(slab, self.used)
         return Z @ self.w[self.used][:, None] + self.b, Y, w / self.total
 
@@ -86,7 +86,7 @@ def conjugates(slab: Slab, at: SentModel, part: float) -> Answer:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What a pass has told of a point; the Hessian blocks only where they were asked for."""
+    """Results of a pass at a point; the Hessian blocks only where requested."""
 
     value: float
     slope: float
@@ -224,7 +224,7 @@ class StreamEngine(Engine):
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         look = self._look(self.F, self._features)
-        H, r = look.H, q[:, 0] + 2.0 * local.l2 * w[:, 0]
+        H, r = look.H, q[:, 0]
         least = 1e-14 * H.diagonal()
         if self.design.fit_intercept:
             H = H - np.outer(look.c / look.curvature, look.c)

@@ -1,7 +1,7 @@
 r"""How far to grow: many values of l0 from one growth, judged on the test parts of splits.
 
 Which connections are tried, and where their minimum is, does not depend on l0 (see
-:mod:`sparsepath.grafting.growing`): it only says when to end. With C_k the criterion without L0
+``growing.py``): it only says when to end. With C_k the criterion without L0
 after step k, and c_k the sum of the L0 factors then, the network that l0 would leave is the first
 at which
 
@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads
-from sparsepath.faces.targets import dense
+from sparsepath.base.targets import dense
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.folds import Halt, mean_error, refuse_empty
-from sparsepath.grafting.growing import Grower, Growth, samples
-from sparsepath.grafting.network import HiddenLayer
+from sparsepath.grafting.networks.growing import Grower, Growth, samples
+from sparsepath.grafting.networks.network import HiddenLayer
 from sparsepath.grafting.procedure import FALL
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,7 @@ class NetworkTask:
     standardize: bool
     scaled: bool  # whether the target is brought to mean 0 and standard deviation 1
     error: str
+    kept: int | None = None  # the place of the only l1 that is still tried; None: all are
 
     def penalty(self, l1: float, l0: float) -> Penalty:
         return Penalty(l1 * self.factors.l1, self.factors.l2, l0 * self.factors.l0)
@@ -81,7 +82,7 @@ class NetworkTask:
     def errors(self, split: tuple[Any, Any], halt: Halt) -> Floats | None:
         """Mean errors on the test part, l1s x l0s, those of the empty network before them.
 
-        None if it was ended early.
+        NaN for values of l1 that are not tried any more. None if it was ended early.
 
         A growth ends when the error of the test part has not fallen for ``patience`` steps; what
         smaller values of l0 would have added is then judged as the network at the end.
@@ -94,10 +95,12 @@ class NetworkTask:
         s = weights / weights.sum()
         Y, T = self.Y[train], self.Y[test]
         unit, origin = spread(Y, s) if self.scaled else (1.0, 0.0)
-        out = np.empty((len(self.l1s), 1 + len(self.l0s)))
+        out = np.full((len(self.l1s), 1 + len(self.l0s)), np.nan)
         with Threads(1) as threads:
             design = GraftingDesign(self.X[train], s, threads, standardize=self.standardize)
             for i, l1 in enumerate(self.l1s):
+                if self.kept not in (None, i):
+                    continue
                 grower = Grower(
                     design,
                     (Y - origin) / unit,

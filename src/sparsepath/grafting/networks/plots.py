@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsepath.arrays import Axes, Floats
-from sparsepath.grafting.network import HiddenLayer
-from sparsepath.grafting.softmax_network import SoftmaxNetwork
-from sparsepath.plots import BLUE, ORANGE
+from sparsepath.grafting.networks.network import HiddenLayer
+from sparsepath.grafting.networks.softmax import SoftmaxNetwork
+from sparsepath.path.plots import BLUE, ORANGE
+from sparsepath.system.arrays import Axes, Floats
 
 
 def plot_network(

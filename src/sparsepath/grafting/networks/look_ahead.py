@@ -40,9 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.design import GraftingDesign
+from sparsepath.system.arrays import Floats
 
 Singles = NDArray[np.float32]
 
@@ -52,7 +52,7 @@ BEST_SETS = 3  # of each order that are tried
 SET_STRIP = 512  # products of one half of a set that are held at once
 SCALES = (0.7, 2.0, 6.0)
 BIASES = (-2.0, -1.3, -0.6, 0.0, 0.6, 1.3, 2.0)  # times the scale
-BEST_STARTS = 6
+BEST_STARTS = 2  # as good as 6 (docs/benchmarks/nonlinear.md)
 MOST_DESCENTS = 25
 IMPROVED_ENOUGH = 1e-3  # relative fall below which a start has been improved enough
 ROWS_COMPARED = 4000  # samples on which units are compared; those that are best join on all
@@ -133,7 +133,7 @@ class Scout:
     def beyond_chance(self, inward: Floats, sizes: Floats, n: int) -> NDArray[np.bool_]:
         """Whether gradients of single connections are more than the largest of n by chance.
 
-        ``inward`` holds the vectors of which gradients are products with a feature, one column for
+        ``inward`` holds the vectors whose products with a feature are gradients, one column for
         each row of ``sizes``.
         """
         noise = np.einsum("tj,tj->j", inward, inward / self.s[:, None]) / self.count
@@ -218,14 +218,19 @@ def _subsets(n: int, order: int) -> float:
 
 @lru_cache
 def starts(order: int) -> Floats:
-    """Weights and, in the last column, biases from which a unit of so many inputs is tried."""
+    """Weights and, in the last column, biases from which a unit of so many inputs is tried.
+
+    The second half are the first with the other sign.
+    """
     if order == 2:
-        angles = np.arange(16) * np.pi / 8
+        angles = np.arange(8) * np.pi / 8
         directions = np.column_stack([np.cos(angles), np.sin(angles)])
     else:
-        directions = np.array(list(product((1.0, -1.0), repeat=order))) / np.sqrt(order)
+        signs = product((1.0,), *[(1.0, -1.0)] * (order - 1))
+        directions = np.array(list(signs)) / np.sqrt(order)
     with_biases = [np.append(d, bias) for d in directions for bias in BIASES]
-    return np.array([scale * p for p in with_biases for scale in SCALES])
+    half = np.array([scale * p for p in with_biases for scale in SCALES])
+    return np.concatenate([half, -half])
 
 
 def best_units(
@@ -257,21 +262,20 @@ def best_units(
     return found
 
 
-def lowest(changes: Floats, count: int) -> list[tuple[int, ...]]:
-    """The starts, or pairs of them, of the least expected change."""
+def lowest(changes: Singles, count: int) -> list[tuple[int, ...]]:
+    """The starts, or pairs of each with its best partner, of the least expected change."""
     if count == 1:
         alone = changes.diagonal()
         return [(int(i),) for i in np.argsort(alone, kind="stable")[:BEST_STARTS]]
-    rows, columns = _pairs(len(changes))
-    values = changes[rows, columns]
-    best = np.argpartition(values, BEST_STARTS)[:BEST_STARTS]
-    return [(int(rows[i]), int(columns[i])) for i in best[np.argsort(values[best], kind="stable")]]
-
-
-@lru_cache
-def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The two members of all pairs out of n."""
-    return np.triu_indices(n, 1)
+    pairs = changes.copy()
+    np.fill_diagonal(pairs, np.inf)
+    partners = pairs.argmin(axis=1)
+    values = pairs[np.arange(len(pairs)), partners]
+    best: dict[tuple[int, ...], None] = {}
+    for i in np.argsort(values, kind="stable")[: 2 * BEST_STARTS]:
+        j = int(partners[i])
+        best[(min(int(i), j), max(int(i), j))] = None
+    return list(best)[:BEST_STARTS]
 
 
 class UnitsCriterion:
@@ -286,16 +290,24 @@ class UnitsCriterion:
         self.E = np.column_stack([Z, np.ones(len(Z))])
         self.F, self.Y, self.s, self.loss, self.output = F, Y, s, loss, output
 
-    def expected_changes(self, P: Floats) -> Floats:
-        """Of the loss expanded to second order: for units one by one (diagonal) and for pairs."""
-        G = np.tanh(0.5 * (self.E @ P.T))
-        G -= self.s @ G
-        slopes, h = self._slopes_and_curvatures(self.F)
+    def expected_changes(self, P: Floats) -> Singles:
+        """Of the loss expanded to second order: for units one by one (diagonal) and for pairs.
+
+        The second half of P must be the first with the other sign: its units are those of the first
+        with the other sign. In single precision: they only rank the starts.
+        """
+        slopes, h = (v.astype(np.float32) for v in self._slopes_and_curvatures(self.F))
+        G = self.E.astype(np.float32) @ (0.5 * P[: len(P) // 2].T).astype(np.float32)
+        np.tanh(G, out=G)
+        G -= self.s.astype(np.float32) @ G
         first = G.T @ slopes
         G *= np.sqrt(h)[:, None]
         second = G.T @ G
-        alone = first + 0.5 * second.diagonal()
-        changes = alone[:, None] + alone + second
+        bent = 0.5 * second.diagonal()
+        alone = np.concatenate([bent + first, bent - first])
+        changes = np.block([[second, -second], [-second, second]])
+        changes += alone
+        changes += alone[:, None]
         np.fill_diagonal(changes, alone)
         return changes
 

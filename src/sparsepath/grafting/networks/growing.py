@@ -4,11 +4,11 @@ The procedure is that of :mod:`sparsepath.grafting.procedure`. The candidates ar
 that do not exist, from any feature to any unit, and from any feature to a new unit. All their
 gradients come from one product with the data. A new unit brings its bias, which starts at zero.
 With three classes and more a new unit is tried for every output, and connections from units to
-further outputs are candidates too (:mod:`sparsepath.grafting.softmax_network`).
+further outputs are candidates too (:mod:`sparsepath.grafting.networks.softmax`).
 
 With ``look_ahead`` sets of inputs are tried for new units too: the step that lowers C most for each
 connection is taken, and a feature that is not in use comes in only if its gradient is beyond chance
-(:mod:`sparsepath.grafting.look_ahead`).
+(:mod:`sparsepath.grafting.networks.look_ahead`).
 
 L0 is charged per connection, or per feature as equation (6) has it: then a second connection of a
 feature that is in use is free, and so are those to outputs; little stops the growth if l1 is small,
@@ -24,18 +24,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath.base import Stop
 from sparsepath.grafting.criterion import ConvexLoss, Penalty, best_intercept
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.look_ahead import Scout, Units, best_units
-from sparsepath.grafting.network import GrownNetwork, HiddenLayer
+from sparsepath.grafting.networks.look_ahead import Scout, Units, best_units
+from sparsepath.grafting.networks.network import GrownNetwork, HiddenLayer
+from sparsepath.grafting.networks.softmax import SoftmaxNetwork
 from sparsepath.grafting.procedure import FALL, TIED
-from sparsepath.grafting.softmax_network import SoftmaxNetwork
-from sparsepath.running import Stop
-from sparsepath.steps import Move, exchanged
+from sparsepath.path.steps import Move, exchanged
+from sparsepath.system.arrays import Floats
 
 AGAIN = 0.95  # part of the loss at which sets of inputs are looked for again
-BEHIND = 0.5  # part of the best promise below which a set is not tried again, until
+BEHIND = 0.8  # part of the best promise below which a set is not tried again, until
 STALE = 0.7  # the loss is this part of what it was then
 L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]

@@ -19,12 +19,13 @@ Adding a constant to all b_k changes nothing; of all such networks that with sum
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import ConvexLoss
-from sparsepath.grafting.network import HiddenLayer, Ints, LayerCriterion
+from sparsepath.grafting.networks.network import HiddenLayer, Ints, LayerCriterion
+from sparsepath.system.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,14 @@ class SoftmaxNetwork(HiddenLayer):
     output_biases : array of shape (K,)
     """
 
+    parts: ClassVar = {
+        **HiddenLayer.parts,
+        "homes": "index:t h",
+        "out_units": "index:h o",
+        "out_classes": "index:t o",
+        "out_weights": "float o",
+        "output_biases": "float t",
+    }
     homes: Ints
     out_units: Ints
     out_classes: Ints
@@ -196,7 +205,7 @@ class SoftmaxCriterion(LayerCriterion[SoftmaxNetwork]):
         g[: self.c] += 2.0 * self.l2 * w
         return value, g
 
-    def hessian(self, p: Floats) -> Floats:
+    def hessian(self, p: Floats, *, exact: bool = True) -> Floats:
         G, F = self._forward(p)
         net, V, i, c, h = self.shape, self._V, self.inward, self.c, self.h
         bend = 0.5 * (1.0 - G * G)
@@ -216,7 +225,7 @@ class SoftmaxCriterion(LayerCriterion[SoftmaxNetwork]):
             mean += share * J
         H -= (mean * self.s[:, None]).T @ mean
         curve = (R @ V.T) * (-G * bend)  # g'' = -g g'
-        for j in range(h):
+        for j in range(h if exact else 0):
             own = np.append(np.flatnonzero(self.cols == j), c + j)
             E = np.column_stack([inputs[:, own[:-1]], np.ones(len(self.Z))])
             H[np.ix_(own, own)] += (E * curve[:, j, None]).T @ E

@@ -1,4 +1,4 @@
-r"""A hidden layer of which only some connections exist (Perkins et al. 2003, section 3.3.2).
+r"""A hidden layer with only some of its connections (Perkins et al. 2003, section 3.3.2).
 
     f(x) = sum_j g(a_j + sum_i w_ij z_i) + b,       g(t) = 2 / (1 + exp(-t)) - 1 = tanh(t / 2)
 
@@ -12,27 +12,32 @@ The same sums for connections that do not exist yet are the gradient test; a new
 (the factor is missing in the paper). ``Descent`` minimises C: L-BFGS-B on split
 weights w = u - v with u, v >= 0, which has no kinks; what is not zero at the end is polished by
 Newton steps with the exact second derivatives. Networks for
-three classes and more are in :mod:`sparsepath.grafting.softmax_network`.
+three classes and more are in :mod:`sparsepath.grafting.networks.softmax`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.faces.targets import dense
+from sparsepath._core import grafting as core
+from sparsepath.base import Formula, Frozen, Predictor, Tanh
+from sparsepath.base.targets import dense
+from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss
-from sparsepath.running import Formula, Frozen, Predictor, Tanh
+from sparsepath.system.arrays import Floats
 
 MOST_POLISH = 30
+FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e6
+FLAT = 1e-5  # relative fall of C below which exact Newton steps take over
 Net = TypeVar("Net")
 
 
 class Descent(ABC, Generic[Net]):
-    """C (without L0) over a vector of parameters, of which the first ``c`` are penalised."""
+    """C (without L0) over a vector of parameters; the first ``c`` are penalised."""
 
     c: int
     l1: Floats
@@ -50,34 +55,41 @@ class Descent(ABC, Generic[Net]):
         """Loss and l2 terms with their gradient."""
 
     @abstractmethod
-    def hessian(self, p: Floats) -> Floats:
-        """Second derivatives of :meth:`smooth`."""
+    def hessian(self, p: Floats, *, exact: bool = True) -> Floats:
+        """Second derivatives of :meth:`smooth`; if not exact, without those of the outputs."""
 
     def value(self, p: Floats) -> float:
         """C without L0."""
         return self.smooth(p)[0] + float(self.l1 @ np.abs(p[: self.c]))
 
     def minimise(self, tol: float, max_iter: int) -> tuple[Net, float]:
-        """The network at a local minimum near by, and C there (without L0)."""
-        from scipy.optimize import minimize
+        """The network at a local minimum near by, and C there (without L0).
 
-        c = self.c
-
-        def split(t: Floats) -> tuple[float, Floats]:
-            p = np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]])
-            value, g = self.smooth(p)
-            total = value + float(self.l1 @ (t[:c] + t[c : 2 * c]))
-            return total, np.concatenate([g[:c] + self.l1, self.l1 - g[:c], g[c:]])
-
+        Levenberg-Marquardt steps: each is the least value of the l1 terms and a damped quadratic
+        model with the Gauss-Newton matrix. When they gain little, exact Newton steps take over.
+        """
         p = self.pack()
-        start = np.concatenate([np.maximum(p[:c], 0), np.maximum(-p[:c], 0), p[c:]])
-        bounds = [(0, None)] * (2 * c) + [(None, None)] * (len(p) - c)
-        found = minimize(
-            split, start, jac=True, bounds=bounds, method="L-BFGS-B",
-            options={"gtol": tol, "ftol": 1e-15, "maxiter": max_iter, "maxfun": 2 * max_iter},
-        )  # fmt: skip
-        t = found.x
-        p = np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]])
+        l1 = np.append(self.l1, np.zeros(len(p) - self.c))
+        none, damping, fall = np.zeros_like(l1), FIRST_DAMPING, np.inf
+        value, g = self.smooth(p)
+        here = value + float(l1 @ np.abs(p))
+        for _ in range(max_iter):
+            H = self.hessian(p, exact=False)
+            own = H.diagonal().copy()
+            while damping < MOST_DAMPING:
+                H[np.diag_indices(len(p))] = own + damping * (own + 1e-12)
+                trial = core.minimise(H, g, p, l1, none, none, 0.1 * tol)
+                value, slopes = self.smooth(trial)
+                fall = here - (value + float(l1 @ np.abs(trial)))
+                if fall > 0:
+                    break
+                damping *= 8.0
+            if not fall > 0:
+                break
+            p, g, here = trial, slopes, here - fall
+            damping = max(damping / 5.0, 1e-8)
+            if fall <= FLAT * here:
+                break
         p = self._polish(p, tol)
         return self.unpack(p), self.value(p)
 
@@ -118,6 +130,12 @@ class HiddenLayer(Frozen, ABC):
     there are several outputs, the output to which the unit is connected.
     """
 
+    parts: ClassVar[Mapping[str, str]] = {
+        "units": "index:h w",
+        "features": "column w",
+        "weights": "float w",
+        "biases": "float h",
+    }
     units: Ints
     features: Ints
     weights: Floats
@@ -205,11 +223,22 @@ class HiddenLayer(Frozen, ABC):
 class NetworkModel(Predictor):
     """A network on raw columns, and what its outputs are scaled by."""
 
+    parts: ClassVar = {
+        "network": "HiddenLayer",
+        "means": "float d",
+        "scales": "float d",
+        "unit": "float",
+        "origin": "float",
+    }
     network: HiddenLayer
     means: Floats  # of the columns in use, ascending
     scales: Floats
     unit: float = 1.0
     origin: float = 0.0
+
+    def check(self) -> None:
+        if len(self.network.used) != len(self.means):
+            raise InputError(f"means has {len(self.means)} numbers, not one per column in use.")
 
     def predict(self, X: Any) -> Floats:
         Z = (dense(X[:, self.network.used]) - self.means) / self.scales
@@ -230,6 +259,7 @@ class NetworkModel(Predictor):
 class GrownNetwork(HiddenLayer):
     """A hidden layer and the bias of the single output."""
 
+    parts: ClassVar = {**HiddenLayer.parts, "output_bias": "float"}
     output_bias: float
 
     def scores(self, Z: Floats) -> Floats:
@@ -336,15 +366,15 @@ class NetworkCriterion(LayerCriterion[GrownNetwork]):
         in_w = (self.Z.T @ back)[self.rows, self.cols] + 2.0 * self.l2 * w
         return value, np.concatenate([in_w, back.sum(0), [r.sum()]])
 
-    def hessian(self, p: Floats) -> Floats:
-        """Second derivatives of :meth:`smooth`."""
+    def hessian(self, p: Floats, *, exact: bool = True) -> Floats:
+        """Second derivatives of :meth:`smooth`; if not exact, without those of the outputs."""
         G, f = self._forward(p)
         bend = 0.5 * (1.0 - G * G)
         curve = -G * bend  # g'' = -g g'
         r = self.s * self.loss.slope(f, self.Y)[:, 0]
         J = np.column_stack([self.Z[:, self.rows] * bend[:, self.cols], bend, np.ones(len(self.Z))])
         H = (J * (self.s * self.loss.curvature(f, self.Y)[:, 0])[:, None]).T @ J
-        for j in range(self.h):
+        for j in range(self.h if exact else 0):
             own = np.append(np.flatnonzero(self.cols == j), self.c + j)
             E = np.column_stack([self.Z[:, self.rows[own[:-1]]], np.ones(len(self.Z))])
             H[np.ix_(own, own)] += (E * (r * curve[:, j])[:, None]).T @ E

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import compute_class_weight
 
-from sparsepath.arrays import Floats
-from sparsepath.classes import coded
-from sparsepath.data.door import check_features, check_weights
+from sparsepath.assessment.metrics import deviance
+from sparsepath.assessment.repetitions import Repetition, Searched
+from sparsepath.base.linear import LinearFace
+from sparsepath.base.parameters import as_record, count, flag, number, one_of, positive, share
+from sparsepath.base.selector import SearchingSelector
+from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.data.classes import class_weighted, coded
+from sparsepath.data.validation import check_features, check_weights
 from sparsepath.errors import InputError
-from sparsepath.faces.linear import LinearFace
-from sparsepath.faces.parameters import as_record, count, number, one_of, positive, share
-from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.grafting.criterion import (
     ConvexLoss,
     HuberLoss,
@@ -23,10 +24,10 @@ from sparsepath.grafting.criterion import (
     Softmax,
     SquaredLoss,
 )
+from sparsepath.grafting.deviance import POWERS, TweedieLoss
 from sparsepath.grafting.fitting import GraftingProblem, check_factors
 from sparsepath.grafting.procedure import STOPS, GraftingOptions
-from sparsepath.judging.repeating import Repetition, Searched
-from sparsepath.selector import SearchingSelector
+from sparsepath.system.arrays import Floats
 
 Factors = ArrayLike | Mapping[str, float] | None
 ALLOWED = {
@@ -82,6 +83,8 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
         for name, allowed in ALLOWED.items():
             one_of(name, getattr(self, name), allowed)
         share("tol", self.tol)
+        flag("standardize", self.standardize)
+        flag("fit_intercept", self.fit_intercept)
         if self.max_features is not None:
             count("max_features", self.max_features, 0)
         batch_only = self.l0 == 0 and self.max_features is None and self.update == "all"
@@ -97,22 +100,45 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
         return GraftingProblem(X, Y, weights, loss, threads, **ways)
 
 
+LOSSES = ("squared", "huber", "poisson", "gamma", "tweedie")
+
+
 class GraftingNumbers(RegressorFace):
     """Targets in, predictions out."""
 
     loss = "squared"
     delta = 1.0
+    power = 1.5
     _error = "loss"  # what the test parts of cross-validation measure
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
-        loss = self._stream_loss()
+        loss = self._loss_term()
         weights = check_weights(sample_weight, m)
-        return self._numbers(y, m, weights), weights, loss
+        Y = self._numbers(y, m, weights)
+        loss.check(Y[weights > 0])
+        return Y, weights, loss
+
+    def _loss_term(self) -> ConvexLoss:
+        """The loss that the parameters name."""
+        name = one_of("loss", self.loss, LOSSES)
+        if name == "tweedie" and not 1 <= self.power <= 2:
+            raise InputError(f"power={self.power!r}; the Tweedie loss needs 1 <= power <= 2.")
+        if name in (*POWERS, "tweedie"):
+            return TweedieLoss(POWERS.get(name, self.power))
+        return HuberLoss(positive("delta", self.delta)) if name == "huber" else SquaredLoss()
 
     def _stream_loss(self, classes: Any = None) -> ConvexLoss:
-        """The loss that the parameters name."""
-        huber = one_of("loss", self.loss, ("squared", "huber")) == "huber"
-        return HuberLoss(positive("delta", self.delta)) if huber else SquaredLoss()
+        """The loss for data that are read in passes."""
+        loss = self._loss_term()
+        if loss.link != "identity":
+            raise InputError(f"loss={self.loss!r} needs data in memory; load the table first.")
+        return loss
+
+    @property
+    def _yardstick(self) -> Any:
+        """Deviances for losses that have them, else squared errors."""
+        loss = self._loss_term()
+        return deviance(loss.power) if isinstance(loss, TweedieLoss) else "squared"
 
 
 @dataclass(eq=False, repr=False)
@@ -122,11 +148,12 @@ class LinearNumbers(GraftingNumbers):
     _: KW_ONLY
     loss: str = "squared"
     delta: float = 1.35
+    power: float = 1.5
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched | None] | None:
-        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        """What repetitions of the search leave, all at once; see ``assessment.repetitions``."""
         from sparsepath.grafting.repeated import search_many
 
         X = check_features(self, X, reset=True)
@@ -139,26 +166,13 @@ class GraftingClasses(ClassifierFace):
 
     _: KW_ONLY
     class_weight: Any = None
+    threshold: Any = None
     _yardstick = "logistic"
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         weights = check_weights(sample_weight, m)
         codes = self._codes(y, m, weights)
-        if self.class_weight is not None:
-            counted = weights > 0
-            factors = compute_class_weight(
-                self.class_weight,
-                classes=self.classes_,
-                y=self.classes_[codes[counted]],
-                sample_weight=weights[counted],
-            )
-            if not (np.isfinite(factors) & (factors > 0)).all():
-                bad = self.classes_[~(np.isfinite(factors) & (factors > 0))][0]
-                raise InputError(
-                    f"class_weight of class {bad!s} is not a number above zero; to leave a class "
-                    "out, leave its samples out."
-                )
-            weights = weights * factors[codes]
+        weights = class_weighted(self.class_weight, self.classes_, codes, weights)
         if len(self.classes_) == 2:
             return coded(codes, 2), weights, Logistic()
         return (codes[:, None] == np.arange(len(self.classes_))).astype(float), weights, Softmax()
@@ -175,17 +189,8 @@ class GraftingClasses(ClassifierFace):
             )
         return Logistic()
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, one column each."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the probabilities of the classes, one column each."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
-        top = scores.max(1, keepdims=True)
-        return scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))
+    def _slope_at(self, size: int) -> float:
+        return 1.0  # scores are logarithms of odds
 
 
 @dataclass(eq=False, repr=False)
