@@ -22,7 +22,7 @@ class PathWarning(UserWarning):
     """A selection path ended early or is less exact than asked; the message says where and why."""
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = PathWarning) -> None:
     """Warn at the line of the user's program that led here: the first outside of the libraries.
 
     A warning that points at a line of ours says nothing, and Python shows it once for all callers.
@@ -30,4 +30,4 @@ def warn_user(message: str) -> None:
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, PathWarning, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)

@@ -26,7 +26,9 @@ from sparsepath import (
 from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm import search as searching
-from sparsepath.elm.subsets import POOLS
+from sparsepath.elm import selectors
+from sparsepath.elm.heavy_tails import standardise_heavy
+from sparsepath.elm.subsets import POOLS, SwapSearch
 from sparsepath.errors import InputError, PathWarning
 
 QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
@@ -178,7 +180,7 @@ def test_errors_are_of_the_machine_as_it_predicts(strategy):
     model = ELMFSRegressor(
         3, strategy=strategy, n_restarts=3, n_neurons=12, random_state=0, reach=0.1, n_threads=1
     ).fit(X, y)
-    XT = standardise(X)[0]
+    XT = standardise_heavy(X)[0]
     for size in (1, 2, 3):
         machine, beta = model.models_[size], model.scalings_[size]
         used = np.flatnonzero(beta)
@@ -207,7 +209,7 @@ def test_no_size_is_beaten_by_one_drop_from_the_next(seed, d, kind):
     model = ELMFSRegressor(
         d, n_restarts=3, n_neurons=12, random_state=seed, n_threads=1, reach=np.inf
     ).fit(X, y)
-    XT = standardise(X)[0]
+    XT = standardise_heavy(X)[0]
     assert model.path_.sizes == tuple(range(d + 1))
     for size in range(2, d + 1):
         machine = model.models_[size]
@@ -445,3 +447,105 @@ def test_lars_tells_and_can_be_ended(how):
     assert (model.path_.stopped, model.path_.complete) == (how, False)
     assert len(model.selected_) == 3
     assert "callback" not in model.path_.parameters
+
+
+@pytest.mark.parametrize("kind", [ELMFSRegressor, ELMFSClassifier])
+@pytest.mark.parametrize("more", [{}, {"max_features": 2}, {"strategy": "swap"}])
+@pytest.mark.parametrize("validation", [None, 5])
+def test_constant_features_alone_give_the_empty_model(kind, more, validation):
+    y = np.random.default_rng(0).standard_normal(40)
+    y = y > 0 if kind is ELMFSClassifier else y
+    model = kind(**more, validation=validation, **QUICK).fit(np.ones((40, 3)), y)
+    assert model.path_.subsets == [()]
+    assert len(set(model.predict(np.ones((4, 3))))) == 1
+
+
+def test_columns_with_heavy_tails_have_a_smaller_scale():
+    random = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            random.standard_normal(300),
+            random.standard_t(1.5, 300),
+            random.random(300) < 0.1,  # no interquartile range
+            np.ones(300),
+        ]
+    )
+    plain, centre, scale = standardise(X)
+    XT, same_centre, smaller = standardise_heavy(X)
+    low, high = np.quantile(X[:, 1], [0.25, 0.75])
+    expected = np.sqrt(X[:, 1].std() * (high - low) / 1.349)
+    np.testing.assert_array_equal(same_centre, centre)
+    np.testing.assert_array_equal(smaller[[0, 2, 3]], scale[[0, 2, 3]])
+    np.testing.assert_array_equal(XT[[0, 2, 3]], plain[[0, 2, 3]])
+    assert smaller[1] == pytest.approx(expected)
+    assert smaller[1] < 0.7 * scale[1]
+    np.testing.assert_allclose(XT.T * smaller + centre, X, atol=1e-9)
+
+
+def test_heavy_tailed_inputs():
+    random = np.random.default_rng(0)
+    X = random.standard_t(2, (2400, 20))
+    y = np.tanh(X[:, 0]) + np.abs(np.clip(X[:, 1], -3, 3)) + 0.15 * random.standard_normal(2400)
+    model = ELMFSRegressor(3, choose=2, random_state=0, validation=None).fit(X[:400], y[:400])
+    assert set(model.selected_) == {0, 1}
+    off = y[400:] - model.predict(X[400:])
+    assert np.square(off).mean() < 0.1 * y[400:].var()  # 0.15 with standard deviations
+
+
+def two_products(seed, c, n=800):
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, (n, 32))
+    noise = 0.15 * random.standard_normal(n)
+    return X, 3 * X[:, 0] * X[:, 1] + 3 * c * X[:, 2] * X[:, 3] + noise
+
+
+def without_second_pairs(monkeypatch):
+    """Pairs on top of others are not looked for, so that a search misses them by chance."""
+    real = SwapSearch._with_pairs
+    monkeypatch.setattr(
+        SwapSearch, "_with_pairs", lambda search, level: [] if level else real(search, level)
+    )
+
+
+@pytest.mark.validated
+def test_a_subset_that_folds_found_starts_a_second_search(monkeypatch):
+    without_second_pairs(monkeypatch)
+    X, y = two_products(2, 0.5, 1800)
+    train, test = slice(800), slice(800, None)
+    given = {"n_restarts": 12, "random_state": 2}
+    alone = ELMFSRegressor(4, validation=None, **given).fit(X[train], y[train])
+    assert set(alone.path_.subset(4)) != {0, 1, 2, 3}
+    with pytest.warns(PathWarning, match="missed a subset of size 4 that it found with a part"):
+        model = ELMFSRegressor(4, **given).fit(X[train], y[train])
+    assert set(model.selected_) == set(model.path_.subset(4)) == {0, 1, 2, 3}
+    assert set(np.flatnonzero(model.scalings_[4])) == {0, 1, 2, 3}
+    assert model.path_.error(4) < 0.2 * alone.path_.error(4)
+    off = y[test] - model.predict(X[test])
+    assert np.square(off).mean() == pytest.approx(model.path_.error(4), rel=0.2)
+    assert model.path_.sizes == alone.path_.sizes
+
+
+@pytest.mark.validated
+def test_a_contradiction_that_stays_is_reported(monkeypatch):
+    without_second_pairs(monkeypatch)
+    X, y = two_products(2, 0.5)
+    real = searching.Search.run
+    monkeypatch.setattr(
+        searching.Search, "run", lambda search, seeds, starts=(): real(search, seeds)
+    )
+    with pytest.warns(PathWarning, match=r"honest error at size 4, .* well below .* n_restarts"):
+        ELMFSRegressor(4, n_restarts=12, random_state=2).fit(X, y)
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize("kind", [ELMFSRegressor, ELMFSClassifier])
+def test_no_second_search_without_a_contradiction(kind, monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((150, 5))
+    y = X[:, 0] * X[:, 1] + 0.1 * random.standard_normal(150)
+    y = y > 0 if kind is ELMFSClassifier else np.column_stack([y, X[:, 2]])
+    found, real = [], selectors.contradictions
+    monkeypatch.setattr(selectors, "contradictions", lambda *a: found.append(real(*a)) or set())
+    model = kind(3, random_state=0, n_restarts=3).fit(X, y)
+    assert found == [set()]
+    assert model.path_.honest_error(0) == pytest.approx(model.path_.error(0), rel=0.1)  # one scale

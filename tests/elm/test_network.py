@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from problems import Case, problems
 from slow_twins import elm as twin
+from sparsepath._core import elm as core
 from sparsepath.data.columns import standardise
-from sparsepath.elm import compiled, descent, layer, press
-from sparsepath.elm.network import Fit, Machine, Neurons, Space, Target, draw_neurons
+from sparsepath.elm.network import Fit, Machine, Neurons, Target, draw_neurons
 from sparsepath.elm.polish import tuned
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, rough_key
@@ -44,12 +44,11 @@ def test_tanh_is_exact_to_rounding():
     x = np.concatenate([random.standard_normal(5000) * s for s in (1e-8, 1e-2, 1, 5, 30)])
     x = np.concatenate([x, [0.0, 1e-300, 19.0, 20.0, 21.0, 1e300, -1e300]])
     H, means = x[None].copy(), np.empty(1)
-    compiled.squash(H, np.zeros(1), means)
+    core.squash(H, np.zeros(1), means)
     np.testing.assert_allclose(H[0] + means[0], np.tanh(x), rtol=0, atol=2e-15)
-    rough = np.clip(x, -1e30, 1e30).astype(np.float32)
-    compiled.tanh_single(rough, np.float32(0.0))
-    np.testing.assert_allclose(rough, np.tanh(x), rtol=3e-7, atol=3e-7)
-    assert np.abs(rough).max() <= 1 + 3e-7
+    rough, mean = np.clip(x, -1e30, 1e30).astype(np.float32)[None], np.empty(1, np.float32)
+    core.squash(rough, np.zeros(1, np.float32), mean)
+    np.testing.assert_allclose(rough[0] + mean, np.tanh(x), rtol=0, atol=6e-7)
 
 
 @settings(max_examples=40, deadline=None)
@@ -77,7 +76,7 @@ def test_fit_equals_singular_values(case, ridge, m):
     slow = twin.SVD(twin_hidden(pool, scaling), case.Y, ridge)
     assert fit.mse == pytest.approx(slow.mse, rel=1e-6, abs=1e-12)
     assert fit.objective == pytest.approx(slow.objective, rel=1e-6)
-    assert fit.key() == pytest.approx((slow.press, slow.press), rel=1e-6)
+    assert fit.leave_one_out().key == pytest.approx((slow.press, slow.press), rel=1e-6)
     assert fit.leave_one_out().criterion == pytest.approx(slow.press, rel=1e-6)
 
 
@@ -110,7 +109,7 @@ def test_error_rate_counts_refitted_mistakes(classes):
         assert rate == pytest.approx((winner != own).mean())
         assert square == pytest.approx(np.square(residuals).sum() / 30, rel=1e-8)
     fit = pool.fit(np.ones(3), slice(None))
-    assert fit.key() == pytest.approx((criteria[-1], squares[-1]))
+    assert fit.leave_one_out().key == pytest.approx((criteria[-1], squares[-1]))
     assert fit.leave_one_out().criterion == pytest.approx(criteria[-1])
 
 
@@ -123,37 +122,6 @@ def test_as_many_neurons_as_samples_is_no_leave_one_out():
     assert np.isfinite(criteria[0])
 
 
-class Compiled:
-    """A fit of the compiled descent, with the arrays that it fills."""
-
-    def __init__(self, pool: Pool, scaling) -> None:
-        m, n, T = len(pool.neurons), pool.target.n, len(pool.target.rows)
-        self.pool = pool
-        self.H, self.means, self.U = (
-            np.empty((m, n)),
-            np.empty(m),
-            np.empty((m + layer.BEYOND, m + layer.BEYOND)),
-        )
-        self.w, self.E = np.empty((T, m)), np.empty((T, n))
-        self.mse, self.objective, self.fine = layer.fit(
-            pool.XT,
-            pool.neurons.weights,
-            pool.neurons.biases,
-            pool.target.rows,
-            pool.ridge,
-            scaling,
-            self.H,
-            self.means,
-            self.U,
-            self.w,
-            self.E,
-        )
-
-    def gradient(self):
-        pool = self.pool
-        return descent.gradient(pool.XT, pool.neurons.weights, self.H, self.means, self.w, self.E)
-
-
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 7, 8, 13])
 @pytest.mark.parametrize(("n", "d", "T"), [(40, 1, 1), (700, 4, 2), (1100, 7, 1), (30, 9, 3)])
 def test_compiled_fit_equals_singular_values(m, n, d, T):
@@ -162,20 +130,15 @@ def test_compiled_fit_equals_singular_values(m, n, d, T):
     pool = Pool(standardise(X)[0], Target(Y), draw_neurons(m, d, "tanh", random), 1e-3)
     scaling = random.uniform(0.1, 1, d)
     scaling[1:] *= random.random(d - 1) < 0.7
-    fit, H = Compiled(pool, scaling), twin_hidden(pool, scaling)
+    H = twin_hidden(pool, scaling)
     slow = twin.SVD(H, Y, 1e-3)
-    assert fit.fine
-    np.testing.assert_allclose(fit.H.T, H - H.mean(0), atol=1e-13)
-    np.testing.assert_allclose(fit.w.T, slow.w, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(fit.E.T, slow.e, atol=1e-11)
-    assert (fit.mse, fit.objective) == pytest.approx((slow.mse, slow.objective), rel=1e-11)
+    fine, mse, objective, gradient = pool.double.objective(scaling, 1e-3)
+    assert fine
+    assert (mse, objective) == pytest.approx((slow.mse, slow.objective), rel=1e-11)
     formula = twin.gradient(pool.XT.T, pool.neurons.weights.T, H, slow.w, slow.e)
-    np.testing.assert_allclose(fit.gradient(), formula, rtol=1e-8, atol=1e-11)
-    Q = np.empty((m, n))
-    layer.orthogonalise(fit.U, fit.H, Q)
-    U = np.triu(fit.U[:m, :m])
-    np.testing.assert_allclose(U.T @ U - 1e-3 * n * np.eye(m), fit.H @ fit.H.T, atol=1e-9)
-    np.testing.assert_allclose(U.T @ Q, fit.H, atol=1e-11)
+    np.testing.assert_allclose(gradient, formula, rtol=1e-8, atol=1e-11)
+    found = pool.double.error(np.arange(m), scaling, 1e-3, np.inf)
+    assert found == pytest.approx((slow.press, slow.press), rel=1e-9)
 
 
 @pytest.mark.parametrize(("seed", "T"), list(product(range(3), [1, 2])))
@@ -183,19 +146,19 @@ def test_gradient_of_the_refitted_objective(seed, T):
     random = np.random.default_rng(seed)
     X, Y = random.standard_normal((50, 4)), random.standard_normal((50, T))
     pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 4, "tanh", random), 1e-3)
-    at = random.uniform(0.2, 0.9, 4)
+    at, loops = random.uniform(0.2, 0.9, 4), pool.double
     steps = 1e-5 * np.eye(4)
     numeric = [
-        (Compiled(pool, at + e).objective - Compiled(pool, at - e).objective) / 2e-5 for e in steps
+        (loops.objective(at + e, 1e-3)[2] - loops.objective(at - e, 1e-3)[2]) / 2e-5 for e in steps
     ]
-    np.testing.assert_allclose(Compiled(pool, at).gradient(), numeric, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(loops.objective(at, 1e-3)[3], numeric, rtol=1e-5, atol=1e-8)
 
 
 def test_a_factorisation_that_fails_says_so():
     problem = np.arange(12.0)[:, None]
     neurons = Neurons(np.ones((9, 1)), np.zeros(9))  # all the same
     pool = Pool(standardise(problem)[0], Target(problem), neurons, 1e-30)
-    assert not Compiled(pool, np.ones(1)).fine
+    assert not pool.double.objective(np.ones(1), 1e-30)[0]
     with pytest.raises(InputError, match="ridge=1e-30 is too small"):
         [restart(pool, s, 1, 10, "half", Best()) for s in np.random.SeedSequence(0).spawn(20)]
 
@@ -209,41 +172,15 @@ def test_gradient_of_press(seed, T):
 
     def error(at):
         ridge = float(np.exp(at[4])) if len(at) > 4 else None
-        return pool.fit(np.exp(at[:4]), slice(None), ridge).key()[0]
+        return pool.fit(np.exp(at[:4]), slice(None), ridge).leave_one_out().key[0]
 
     steps = 1e-5 * np.eye(5)
     logs = np.append(logs, np.log(1e-3))  # and the ridge
     numeric = [(error(logs + e) - error(logs - e)) / 2e-5 for e in steps]
-    for (XT, weights, biases, rows), close in ((pool.arrays, 1e-5), (pool.single, 1e-3)):
-        number = XT.dtype
-        H, K, R = (np.empty((12, 50), number) for _ in range(3))
-        A, U, inner = np.empty((15, 15)), np.empty((15, 15), number), np.empty((12, 12))
-        means, w, E = np.empty(12, number), np.empty((12, T)), np.empty((T, 50), number)
-        p, gradient = np.empty(50, number), np.empty(5)
-        W = weights * np.exp(logs[:4]).astype(number)
-        value = press.press(XT, W, biases, rows, 1e-3, 1e-10, H, K, means, A, U, w, E, p)
-        press.slope(XT, W, 1e-3, H, K, means, A, U, inner, w, E, p, R, gradient)
+    for loops, close in ((pool.double, 1e-5), (pool.single, 1e-3)):
+        value, gradient = loops.press(logs)
         assert value == pytest.approx(error(logs), rel=1e-12 if close < 1e-4 else 1e-5)
         np.testing.assert_allclose(gradient, numeric, rtol=close, atol=1e-3 * close)
-
-
-@pytest.mark.parametrize(
-    ("m", "n", "number"), list(product([1, 2, 5, 8, 13, 30], [20, 600], [np.float64, np.float32]))
-)
-def test_both_halves_of_a_factorisation_solve(m, n, number):
-    random = np.random.default_rng(m)
-    H = random.standard_normal((m, n)).astype(number)
-    A = np.full((m + layer.BEYOND, m + layer.BEYOND), np.nan, number)
-    A[:m, :m] = H @ H.T + n * np.eye(m)
-    expected = np.linalg.solve(A[:m, :m].astype(float), H)
-    assert layer.cholesky(A, m)
-    Q = np.empty_like(H)
-    layer.orthogonalise(A, H, Q)
-    np.testing.assert_allclose(
-        Q.astype(float).T @ Q, H.astype(float).T @ expected, atol=100 * np.finfo(number).eps
-    )
-    layer.substitute_back(A, Q)
-    np.testing.assert_allclose(Q, expected, atol=10 * np.finfo(number).eps)
 
 
 @settings(max_examples=30, deadline=None)
@@ -260,13 +197,13 @@ def test_a_descent_ends_lower_and_between_its_bounds(seed, d, m, rounds):
     )
     low, high = np.log([*[0.1] * d, 1e-6]), np.zeros(d + 1)
     at = random.uniform(low, high)
-    start = pool.fit(np.exp(at[:-1]), slice(None), np.exp(at[-1])).key()[0]
-    for arrays, close in ((pool.arrays, 1e-9), (pool.single, 0.05)):
-        here, room = at.copy(), (np.empty((m, 40), arrays[0].dtype) for _ in range(3))
-        value = press.go_down(*arrays, 1e-10, here, low, high, rounds, 1e-6, *room)
+    start = pool.fit(np.exp(at[:-1]), slice(None), np.exp(at[-1])).leave_one_out().key[0]
+    for loops, close in ((pool.double, 1e-9), (pool.single, 0.05)):
+        here = at.copy()
+        value = loops.polish(np.arange(m), np.arange(d), here, low, high, rounds, 1e-6)
         assert (here >= low).all()
         assert (here <= high).all()
-        end = pool.fit(np.exp(here[:-1]), slice(None), np.exp(here[-1])).key()[0]
+        end = pool.fit(np.exp(here[:-1]), slice(None), np.exp(here[-1])).leave_one_out().key[0]
         assert end <= start * (1 + close)
         assert np.exp(value) == pytest.approx(end, rel=close)
 
@@ -362,10 +299,7 @@ def test_the_compiled_screen_is_the_best_prefix_of_refits(classes):
                 rate = float((winner != own).mean()) if classes else squares
                 slow.append(((rate, squares), place, k))
         (rate, squares), place, k = min(slow)
-        exact = layer.screen(
-            pool.XT, pool.neurons.weights, pool.neurons.biases, pool.target.rows, pool.target.own,
-            1e-3, 1e-10, np.array(subset), np.array(scalings),
-        )  # fmt: skip
+        exact = pool.double.screen(np.array(subset), np.array(scalings), 1e-3, m)
         assert exact == pytest.approx((rate, squares, place, k), rel=1e-9)
         rough = RoughJudge(pool, 1e-3)(subset, scalings)
         assert rough.key == pytest.approx((rate, squares), rel=1e-5)
@@ -388,7 +322,7 @@ def test_machine_predicts_what_was_fitted():
     random = np.random.default_rng(0)
     X, Y = random.normal(5, 3, (30, 4)), random.standard_normal((30, 2))
     XT, centre, scale = standardise(X)
-    fit = Fit(draw_neurons(6, 4, "tanh", random), XT, Target(Y), 1e-3, Space(6, 30))
+    fit = Fit(draw_neurons(6, 4, "tanh", random), XT, Target(Y), 1e-3)
     machine = Machine.of(fit, np.arange(4), centre, scale)
     np.testing.assert_allclose(Y - machine.predict(X), fit.E.T, atol=1e-12)
 
@@ -397,4 +331,4 @@ def test_too_small_a_ridge_is_named():
     X = np.ones((10, 1)) * np.arange(10)[:, None]
     neurons = Neurons(np.ones((30, 1)), np.zeros(30))  # all the same
     with pytest.raises(InputError, match="ridge=1e-30 is too small"):
-        _ = Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10)).w
+        _ = Fit(neurons, standardise(X)[0], Target(X), 1e-30).w

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from sparsepath import ELMFSClassifier, ELMFSRegressor
+from sparsepath.assessment.repetitions import Repetition
 from sparsepath.data.synthetic import xor_like
 from sparsepath.elm import repeated
 from sparsepath.errors import PathWarning
-from sparsepath.judging.repeating import Repetition
 
 SMALL = {"n_restarts": 3, "n_neurons": 12, "random_state": 0}
 

@@ -15,16 +15,16 @@ from sparsepath import (
     OPELMRegressor,
     mutual_information,
 )
+from sparsepath._core import neighbors as core
+from sparsepath.base import Trail
 from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
-from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
-from sparsepath.information import compiled
 from sparsepath.information.kraskov import Estimator
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import forward_backward
-from sparsepath.running import Trail
-from sparsepath.steps import Step
+from sparsepath.path.steps import Step
+from sparsepath.system.threads import Threads
 
 
 def drawn(n: int, d: int, seed: int, ties: bool, q: int = 1):
@@ -106,7 +106,7 @@ def test_every_k_at_once():
     with Threads(1) as threads:
         one = Estimator(XT, YT, 1, 1, threads)
         out = np.empty((9, 70))
-        compiled.every_k_terms(XT, YT, 0, 70, 9, one.psi, out)
+        core.Neighbors(YT, one.psi, 9, 1).every_k(XT, out)
         for k in range(1, 10):
             value = Estimator(XT, YT, k, 1, threads).of([0]).value
             assert out[k - 1].mean() + one.psi[70] == pytest.approx(value, abs=1e-12)
@@ -309,3 +309,60 @@ def test_messages_name_what_was_given(options, message):
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.raises(InputError, match=message):
         MutualInfoSelector(**options).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("n", [200, 600])
+def test_nothing_is_selected_from_discrete_noise(n):
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        X, y = random.integers(0, 2, (n, 10)), random.integers(0, 2, n)
+        selector = MutualInfoSelector(discrete_target=True, n_threads=1).fit(X, y)
+        assert not len(selector.selected_)
+
+
+def test_nothing_is_selected_from_continuous_noise():
+    for seed in range(8):
+        X = np.random.default_rng(seed).standard_normal((150, 7))
+        selector = MutualInfoSelector(5, n_threads=1).fit(X[:, 1:], X[:, 0])
+        assert not len(selector.selected_)
+    assert len(selector.shuffled_information_) == 19
+    forced = MutualInfoSelector(5, choose=2, n_threads=1).fit(X[:, 1:], X[:, 0])
+    assert len(forced.selected_) == 2
+    assert not len(forced.shuffled_information_)
+
+
+def test_two_bits_of_ten_are_all_that_an_exclusive_or_takes():
+    X = np.random.default_rng(0).integers(0, 2, (600, 10))
+    options = {"search": "forward-backward", "n_restarts": 10, "random_state": 0}
+    selector = MutualInfoSelector(discrete_target=True, n_threads=1, **options)
+    assert sorted(selector.fit(X, X[:, 0] ^ X[:, 1]).selected_) == [0, 1]
+
+
+def test_codes_of_many_values_are_not_preferred():
+    first = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        y = random.integers(0, 2, 600)
+        informative = random.standard_normal(600) + 0.5 * (y - 0.5)  # .031 nat
+        X = np.column_stack([random.integers(0, 40, (600, 10)), informative])
+        selector = MutualInfoSelector(1, discrete_target=True, choose=1, n_threads=1).fit(X, y)
+        first += selector.selected_[0] == 10
+    assert first >= 16
+
+
+def test_the_regressor_ends_when_sizes_gain_nothing():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((120, 40))
+    y = X[:, 0] + X[:, 1] ** 2 + 0.1 * random.standard_normal(120)
+    model = MutualInfoRegressor(random_state=0, validation=None, n_threads=1).fit(X, y)
+    sizes, errors = model.path_.sizes, model.path_.errors
+    assert sizes[-1] < 15
+    assert model.path_.complete
+    assert model.path_.stopped == "several sizes gained nothing"
+    assert min(errors[-3:]) >= min(errors[:-3])
+    assert {0, 1} <= set(model.selected_)
+    longer = MutualInfoRegressor(8, random_state=0, validation=None, n_threads=1).fit(X, y)
+    assert longer.path_.sizes[-1] == 8  # a size that is given is reached
+    assert longer.path_.errors[: len(errors)] == pytest.approx(errors[:9])
+    wanted = MutualInfoRegressor(choose=9, random_state=0, validation=None, n_threads=1)
+    assert len(wanted.fit(X, y).selected_) == 9

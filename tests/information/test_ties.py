@@ -10,12 +10,12 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from slow_twins import information as twin
 from sparsepath import MutualInfoSelector, mutual_information
-from sparsepath.data.threads import Threads
+from sparsepath._core import neighbors as core
 from sparsepath.errors import InputError
-from sparsepath.information import compiled
 from sparsepath.information.kraskov import Estimator, target_rows
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.tables import Codes, most_neighbors
+from sparsepath.system.threads import Threads
 
 KINDS = ("continuous", "tenths", "integers", "binary", "half zeros")
 
@@ -120,7 +120,7 @@ def test_every_k_at_once(problem, classes):
     with Threads(1) as threads:
         psi = Estimator(XT, YT, 1, 1, threads).psi
     out = np.empty((7, len(X)))
-    compiled.every_k_terms(XT, YT, 0, len(X), 7, psi, out)
+    core.Neighbors(YT, psi, 7, 1).every_k(XT, out)
     few = max(most_neighbors(Codes.rows(XT), Codes.rows(YT)), 0)  # where tables take over
     slow = [twin.kraskov(X, Y, k, 1, classes) for k in range(few + 1, 8)]
     np.testing.assert_allclose(out[few:].mean(1) + psi[len(X)], slow, atol=1e-12)
@@ -147,12 +147,12 @@ def test_rows_may_come_in_any_order(problem, k, variant, random):
     st.integers(0, 10_000),
     st.booleans(),
 )
-def test_of_discrete_variables_it_is_the_plug_in_estimate(a, b, link, variant, seed, skewed):
+def test_of_discrete_variables_it_is_that_of_frequencies(a, b, link, variant, seed, skewed):
     random = np.random.default_rng(seed)
     n, exponent = 7 * a * b + int(random.integers(60)), 3.0 if skewed else 1.0  # some are rare
     x, other = (np.floor(c * random.random(n) ** exponent).astype(int) for c in (a, b))
     y = np.where(random.random(n) < link, x % b, other)
-    plain = twin.plug_in(x, y)
+    plain = twin.frequencies(x, y)
     values = [
         mutual_information(x, y, variant=variant),
         mutual_information(x, y, variant=variant, discrete_target=True),

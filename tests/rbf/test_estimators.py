@@ -1,8 +1,6 @@
 """The network as an estimator: selection, pruning, warnings, cross-validation, scikit-learn."""
 
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -31,7 +29,8 @@ from sparsepath import (
 )
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.model import nonzero_weights
-from sparsepath.tuning import TUNING
+from sparsepath.rbf.plots import plot_weights
+from sparsepath.system.tuning import TUNING
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +145,10 @@ def test_paper_schedule_and_alternating(data):
 
 
 def test_warnings(data):
-    with pytest.warns(PathWarning, match="not finished"):
+    with pytest.warns(PathWarning, match="did not converge"):
         SparseRBFRegressor(5, 4, max_iter=1).fit(data.X, data.y)
     line = np.linspace(0, 1, 30)[:, None]
-    with pytest.warns(PathWarning, match="not used up"):
+    with pytest.warns(PathWarning, match="is not exhausted"):
         SparseRBFRegressor(1e4, 0.5).fit(line, np.sin(3 * line[:, 0]))
 
 
@@ -180,7 +179,7 @@ def test_names_and_pipelines(data):
 
 def test_cross_validation_is_that_of_the_plain_estimator(data):
     rs, ts, cv = [4.0, 8.0], [2.0, 5.0], KFold(3, shuffle=True, random_state=0)
-    model = SparseRBFRegressorCV(rs, ts, cv=cv).fit(data.X, data.y)
+    model = SparseRBFRegressorCV(rs, ts, cv=cv, choose="min").fit(data.X, data.y)
     results = model.cv_results_
     for k, node in enumerate(results["params"]):
         with warnings.catch_warnings():
@@ -220,6 +219,16 @@ def test_default_grid_and_plots(data, tmp_path):
     model.plot_weights().get_figure().savefig(tmp_path / "weights.png")
     model.path_.save(tmp_path / "path.json")
     assert SelectionPath.load(tmp_path / "path.json") == model.path_
+
+
+@pytest.mark.parametrize("n", [3, 40, 90])
+def test_the_weights_of_all_inputs_are_drawn(n):
+    shares = np.arange(n) / n
+    axes = plot_weights(shares)
+    np.testing.assert_array_equal([bar.get_height() for bar in axes.patches], shares)
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    assert len(names) <= 40
+    assert names[:2] == (["x0", "x1"] if n <= 40 else ["x0", "x3"])
 
 
 @pytest.mark.parametrize(
@@ -311,13 +320,25 @@ def test_a_budget_that_is_not_used_up_does_not_make_everything_zero():
     assert nonzero_weights(w, 10.0).tolist() == [True, True, False]
 
 
-def test_a_saved_model_predicts_without_a_compiler(fitted, data, tmp_path):
-    file = tmp_path / "model.pickle"
-    file.write_bytes(pickle.dumps((fitted, data.X)))
-    code = (
-        "import pickle, sys\n"
-        f"model, X = pickle.load(open({str(file)!r}, 'rb'))\n"
-        "model.predict(X)\n"
-        "assert 'numba' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+@pytest.mark.parametrize("seed", [0, 3, 5])  # where the least error is not that of the mean
+def test_noise_selects_nothing(seed):
+    X = np.random.default_rng(seed).standard_normal((60, 5))
+    model = SparseRBFRegressorCV(rs=3, ts=3, cv=3, validation=None).fit(X[:, 1:], X[:, 0])
+    assert not len(model.selected_)
+
+
+def test_constant_inputs_say_nothing_of_budgets():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SparseRBFRegressor(validation=None).fit(np.ones((20, 3)), np.arange(20.0))
+    assert not len(model.selected_)
+
+
+def test_fits_that_are_not_in_use_need_not_be_finished(data):
+    search = SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2, max_iter=2, validation=None)
+    with pytest.warns(PathWarning, match="the network in use is not finished; raise max_iter"):
+        search.set_params(choose="min").fit(data.X, data.y)
+    assert search.cv_results_["n_unconverged"].tolist() == [2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseRBFRegressorCV([5.0, 5e3], [1.0], cv=2, validation=None).fit(data.X, data.y)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 
 from listening import Listener, listened
@@ -16,11 +17,12 @@ from sparsepath import (
     LSSVMRegressor,
     ReducedRankKernelRidge,
 )
+from sparsepath.base.reconstruction import reconstruct
 from sparsepath.data.synthetic import friedman
 from sparsepath.errors import PathWarning
+from sparsepath.kernel_machines.additions import Candidates, LowRank
 from sparsepath.kernel_machines.lssvm import LSSVM, residuals
 from sparsepath.kernel_machines.reduced_rank import ReducedRank
-from sparsepath.orders.reconstruction import reconstruct
 
 few = settings(max_examples=12, deadline=None, derandomize=True)
 
@@ -165,6 +167,54 @@ def test_forward_selection_is_that_of_refitting():
     assert_allclose(small.predict(noise), small.predict(data.X))
 
 
+@few
+@given(st.integers(0, 999), st.integers(8, 20), st.integers(2, 7), st.floats(0.05, 500))
+def test_low_rank_machines_leave_out_as_refitting_does(seed, n, m, gamma):
+    X, Y = problem(seed, n, 3, 2)
+    K = twin.gaussian(X, X, 4.0)
+    landmarks = np.sort(np.random.default_rng(seed).permutation(n)[:m])
+    machine = LowRank(K[:, landmarks], landmarks, Y)
+    expected = twin.weighted_reduced_rank_left_out(K, landmarks, Y, gamma, np.ones(n))
+    assert_allclose(machine.residuals(gamma, None), expected, rtol=1e-5, atol=1e-7)
+    single = [np.array([i]) for i in range(n)]
+    assert_allclose(machine.residuals(gamma, single), expected, rtol=1e-5, atol=1e-7)
+    blocks = np.array_split(np.random.default_rng(seed).permutation(n), 3)
+    expected = twin.reduced_rank_blocks_left_out(K, landmarks, Y, gamma, blocks)
+    assert_allclose(machine.residuals(gamma, blocks), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("cv", ["loo", 5])
+def test_with_many_samples_the_errors_of_the_path_are_exact(cv):
+    data = friedman(90, 8, random_state=0)
+    model = LSSVMForwardRegressor(5, gamma=[10.0, 1e4], cv=cv, validation=None)
+    model.fit(data.X, data.y)
+    assert sorted(model.path_.subset(5)) == [0, 1, 2, 3, 4]
+    Z = (data.X - data.X.mean(0)) / data.X.std(0)
+    blocks = [test for _, test in (LeaveOneOut() if cv == "loo" else KFold(5)).split(Z)]
+    for size, (gamma, sigma2) in model.parameters_.items():
+        inputs = Z[:, model.path_.subset(size)]
+        e = twin.lssvm_left_out(inputs, data.y[:, None], gamma, sigma2, blocks)
+        assert_allclose(model.path_.error(size), np.mean(e**2), rtol=1e-7)
+        beta, b = twin.lssvm(twin.gaussian(inputs, inputs, sigma2), data.y[:, None], gamma)
+        assert_allclose(
+            model.at_size(size).predict(data.X),
+            (twin.gaussian(inputs, inputs, sigma2) @ beta + b)[:, 0],
+            rtol=1e-5,
+        )
+
+
+def test_a_path_without_a_largest_size_ends_when_sizes_gain_nothing():
+    data = friedman(80, 20, random_state=0)
+    given = {"gamma": [10.0, 1e4], "sigma2": [10.0, 100.0], "validation": None}
+    model = LSSVMForwardRegressor(**given).fit(data.X, data.y)
+    assert model.path_.stopped == "several sizes gained nothing"
+    assert model.path_.complete
+    assert model.path_.sizes[-1] < 12
+    wanted = LSSVMForwardRegressor(**given, choose=13).fit(data.X, data.y)
+    assert len(wanted.selected_) == 13
+    assert LSSVMForwardRegressor(20, **given).fit(data.X, data.y).path_.sizes[-1] == 20
+
+
 def test_forward_selection_with_folds_and_the_empty_model():
     data = friedman(24, 5, random_state=0)
     model = LSSVMForwardRegressor(2, cv=4, choose=0, gamma=10.0, sigma2=3.0).fit(data.X, data.y)
@@ -211,6 +261,19 @@ def test_forward_selection_keeps_what_it_has_when_interrupted():
         == LSSVMForwardRegressor(3, gamma=10.0, sigma2=3.0).fit(data.X, data.y).path_.subsets
     )
     model.predict(data.X)
+
+
+def test_an_interrupt_within_the_first_step_leaves_the_mean(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    data = friedman(30, 6, random_state=1)
+    monkeypatch.setattr(Candidates, "best", interrupt)
+    model = LSSVMForwardRegressor(gamma=10.0, sigma2=3.0)
+    with pytest.warns(PathWarning, match="size 0: it was interrupted"):
+        model.fit(data.X, data.y)
+    assert (model.path_.sizes, model.path_.complete) == ((0,), False)
+    assert_allclose(model.predict(data.X), data.y.mean())
 
 
 def test_classifier_counts_left_out_samples():
@@ -302,3 +365,24 @@ def test_a_gamma_at_the_end_of_the_default_ones_is_told(machine):
     x = np.linspace(0, 1, 12)[:, None]
     with pytest.warns(PathWarning, match="largest that was tried"):
         machine.fit(x, np.exp(x[:, 0]))
+
+
+@pytest.mark.parametrize(
+    "machine", [LSSVMRegressor(), LSSVMForwardRegressor(1), ReducedRankKernelRidge()]
+)
+@pytest.mark.parametrize("value", ["no", "False", 0, None])
+def test_standardize_is_true_or_false(machine, value):
+    data = friedman(30, 5, random_state=0)
+    machine = clone(machine).set_params(standardize=value)
+    with pytest.raises(InputError, match=r"standardize=.*; use True or False"):
+        machine.fit(data.X, data.y)
+
+
+def test_two_inputs_of_five_are_enough():
+    """With few samples the least error is often that of all inputs, by chance."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (60, 5))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.2 * random.standard_normal(60)
+    gammas = [1.0, 10.0, 100.0, 1000.0]
+    model = LSSVMForwardRegressor(gamma=gammas, validation=None).fit(X, y)
+    assert sorted(model.selected_) == [0, 1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from slow_twins import rbf as twin
-from sparsepath.rbf.compiled_network import exponentials
+from sparsepath._core import rbf as core
 from sparsepath.rbf.network import RBFNetwork, gaussians
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
@@ -134,9 +134,9 @@ def test_compiled_exponential_is_right_to_the_last_places():
     x = np.concatenate([-rng.uniform(0, 3, 5000), -rng.exponential(80, 5000), [0, 5, -707.9]])
     x = x[x > -708]
     found = x[None].copy()
-    exponentials(found)
+    core.exponentials(found)
     exact = np.exp(x.astype(np.longdouble))
     assert (np.abs(found[0] - exact) <= 2 * np.spacing(np.exp(x))).all()
     ends = np.array([[-708.5, -1e6, -np.inf, np.nan]])
-    exponentials(ends)
+    core.exponentials(ends)
     assert_allclose(ends, [[0, 0, 0, np.nan]])

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import lars_path
 
 from slow_twins import rbf as twin
+from sparsepath._core import rbf as core
 from sparsepath.data.synthetic import bump, friedman
-from sparsepath.rbf import compiled
 from sparsepath.rbf.alternating import solve_alternating
-from sparsepath.rbf.barrier import Budget, InteriorPoint, NewtonSystem, start
+from sparsepath.rbf.barrier import Budget, InteriorPoint, newton_system, start
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import PrimalDual, solve
 from sparsepath.rbf.printed import QuasiNewton, solve_printed
@@ -50,21 +50,21 @@ def test_system_without_slacks_is_the_whole_system(M):
     assert_allclose(curvature.u, mu / M / u**2)
     assert_allclose(curvature.v, mu / M / v**2)
     assert_allclose([curvature.left_r, curvature.left_t], [mu / left_r**2, mu / left_t**2])
-    system = NewtonSystem(network.gauss_newton(), curvature, "both", lam, np.full(d, lam))
-    step = system.solve(g)
+    system = newton_system(network.gauss_newton(), curvature, "both", lam, np.full(d, lam))
+    step = InteriorPoint(system.solve(g), M + 1)
     assert_allclose(np.concatenate([step.alpha, step.s, step.w]), p, rtol=1e-9)
     # and the alphas alone
     off, expected = network.residuals(alpha), rng.standard_normal(M + 1)
-    fix, length = compiled.straightened(
-        *system.parts, network.basis, off, expected, x.all, M + 1, 0.9
-    )
+    shares = Budget(r, t).shares(M + 1, d)
+    objective = core.Objective(network.basis, network.y, shares)
+    fix = InteriorPoint(system.straightened(objective, off, expected), M + 1)
     n = 2 * M + 2
     slopes = 2.0 / len(off) * (network.basis @ off)
     wrong = np.concatenate([slopes - expected, np.zeros(M + 1)])
     wanted = np.linalg.solve((H + lam * np.eye(len(g)))[:n, :n], -wrong)
-    fix = InteriorPoint(fix, M + 1)
     assert_allclose(np.concatenate([fix.alpha, fix.s]), wanted, rtol=1e-9)
     assert_allclose(fix.w, 0.0)
+    length = core.longest_step(x.all, fix.all, 0.9)
     assert np.isclose(min(1.0, 0.9 / (-fix.all / x.all).max()), length)
 
 
@@ -84,34 +84,32 @@ def test_multipliers_tell_the_model_s_change_of_the_slopes():
     H = network.gauss_newton()
     A = np.tril(H) + np.tril(H, -1).T
     curvature = InteriorPoint(z / x.all, n)
-    system = NewtonSystem(H, curvature, "both", lam, np.full(d, lam))
-    step, dual, *_ = compiled.direction(
-        *system.parts, g, mu * shares, x.all, z, n, 0.99, 0.9, 2, 0.5, 10.0
-    )
+    system = newton_system(H, curvature, "both", lam, np.full(d, lam))
+    rule = core.StepRule(0.99, 0.9, 0.5, 10.0, 2)
+    move = system.direction(g, mu * shares, x.all, z, rule)
     length = 0.3
-    tried = compiled.straight_trial(
-        *system.parts, x.all, z, step, dual, length, shares, network.basis, network.y, g, n, lam,
-        0.99, mu,
-    )  # fmt: skip
-    moved = InteriorPoint(step, n)
+    objective = core.Objective(network.basis, network.y, shares)
+    tried = system.straight_trial(objective, x.all, z, g, move, length, 0.99, mu)
+    moved = InteriorPoint(move.step, n)
     model = g[:n] + length * (A @ np.concatenate([moved.alpha, moved.w]))[:n]
     point = x.moved(moved, length)
     off = network.residuals(point.alpha)
-    fix, far = compiled.straightened(*system.parts, network.basis, off, model, point.all, n, 0.99)
+    fix = system.straightened(objective, off, model)
+    far = core.longest_step(point.all, fix, 0.99)
     values = []
     for part in (point.all, point.all + far * fix):
         alpha = InteriorPoint(part, n).alpha
         values.append(network.error(alpha) - mu * shares @ np.log(part))
     best = (point.all, point.all + far * fix)[int(values[1] < values[0])]
     assert values[1] < values[0]  # else straightening is not seen
-    assert_allclose(tried[0], best, rtol=1e-9)
+    assert_allclose(tried.x, best, rtol=1e-9)
 
 
 def test_recentring_asks_for_products_within_the_band():
     rng = np.random.default_rng(1)
     x, z, middle = rng.uniform(0.1, 1.0, (3, 50))
     step, dual = rng.standard_normal((2, 50))
-    lack = compiled.recentred(x, z, step, dual, middle, 0.4, 3.0)
+    lack = core.recentring(x, z, step, dual, middle, 0.4, 3.0)
     products = (x + 0.4 * step) * (z + 0.4 * dual)
     wanted = np.clip(products, middle / 3.0, 3.0 * middle) - products
     assert_allclose(lack, np.maximum(wanted, -3.0 * middle))
@@ -128,7 +126,7 @@ def test_multipliers_stay_positive_and_near_the_path():
     moved, central = z + length * dual, middle / x
     wanted = np.clip(moved, central / 2.0, central * 2.0)
     wanted[-2:] = moved[-2:]  # those of the budgets are let be
-    compiled.move_multipliers(z, dual, middle, x, 0.9, 2.0)
+    core.move_multipliers(z, dual, middle, x, 0.9, 2.0)
     assert_allclose(z, wanted)
 
 
@@ -283,5 +281,5 @@ def test_the_exact_hessian_is_put_together_as_by_hand():
         for m, j in enumerate(live):
             by_hand[n + i, n + j] += among[k, m]
     lower = np.asfortranarray(np.tril(H))
-    compiled.add_beyond(lower.T, n, live, cross, among)
+    core.add_second_derivatives(lower.T, n, live, cross, among)
     assert_allclose(lower, np.tril(by_hand))

@@ -8,15 +8,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
-from sparsepath.classes import coded
+from sparsepath.base.least_angle import lars_entries
+from sparsepath.base.parameters import count, number, positive
+from sparsepath.base.selector import TakesSparse
+from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.data.classes import coded
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_features, check_target, refuse_extremes
-from sparsepath.elm.network import Fit, Indices, Machine, Neurons, Space, Target, draw_neurons
-from sparsepath.faces.parameters import count, number, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace
-from sparsepath.orders.least_angle import lars_entries
-from sparsepath.selector import TakesSparse
+from sparsepath.data.validation import check_features, check_target, refuse_extremes
+from sparsepath.elm.network import Fit, Indices, Machine, Neurons, Target, draw_neurons
+from sparsepath.system.arrays import Floats
 
 
 def seeds_of(random_state: Any) -> np.random.SeedSequence:
@@ -39,9 +39,8 @@ class _ELM(TakesSparse):
         n_neurons, ridge = count("n_neurons", self.n_neurons), positive("ridge", self.ridge)
         random = np.random.default_rng(seeds_of(self.random_state))
         neurons = draw_neurons(n_neurons, len(XT), self.activation, random)
-        space = Space(n_neurons, target.n)
-        neurons = self._chosen(neurons, XT, target, ridge, space)
-        fit = Fit(neurons, XT, target, ridge, space)
+        neurons = self._chosen(neurons, XT, target, ridge)
+        fit = Fit(neurons, XT, target, ridge)
         loo = fit.leave_one_out()
         self.loo_error_ = loo.criterion
         self.loo_error_se_ = loo.standard_error
@@ -49,9 +48,7 @@ class _ELM(TakesSparse):
         self._machine = Machine.of(fit, np.arange(len(XT)), centre, scale)
         return self
 
-    def _chosen(
-        self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: Space
-    ) -> Neurons:
+    def _chosen(self, neurons: Neurons, XT: Floats, target: Target, ridge: float) -> Neurons:
         """The neurons to use, out of those drawn."""
         return neurons
 
@@ -64,33 +61,33 @@ class _ELM(TakesSparse):
 class ELMRegressor(RegressorFace, _ELM):
     """Extreme learning machine: random hidden neurons, ridge regression on their outputs.
 
-    Features are standardised; the hidden layer is drawn at random and kept; the output layer, with
-    an intercept, is fitted in closed form, and its leave-one-out error is exact (PRESS), equal to
-    that of refitting it without each sample in turn.
+    Features are standardised, the hidden layer is random and fixed, and the output layer with an
+    intercept is fitted in closed form. The leave-one-out error is exact (PRESS): equal to that of
+    refitting the output layer without each sample.
 
     Parameters
     ----------
     n_neurons : int, default=100
-        Hidden neurons.
+        Number of hidden neurons.
     activation : {"tanh", "gaussian"}, default="tanh"
-        Their kind.
+        Activation function.
     ridge : float, default=1e-6
-        The penalty is this times the number of samples times the squared output weights. It must be
-        above zero: neurons that see few features are dependent to rounding.
+        Penalty: this times the number of samples times the squared output weights. It must be
+        positive, because neurons of few features are numerically dependent.
     random_state : int, RandomState or None
-        The seed of the neurons.
+        Random seed of the neurons.
     reach : float, default=0.5
-        Predictions leave the range of the training target by at most this fraction of it, on
-        either side, and so do those of the leave-one-out error. Infinity: no limit.
+        Predictions are clipped to the range of the training target, extended by this fraction of
+        it on either side; so are those of the leave-one-out error. Infinity: no clipping.
 
     Attributes
     ----------
     loo_error_, loo_error_se_ : float
         Mean squared leave-one-out error, summed over targets, and its standard error.
     loo_predictions_ : array of the shape of y
-        What is predicted for each sample when it is left out.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Leave-one-out prediction for each sample.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -125,19 +122,28 @@ class ELMRegressor(RegressorFace, _ELM):
 
 @dataclass(eq=False, repr=False)
 class ELMClassifier(ClassifierFace, _ELM):
-    """Extreme learning machine for classes: targets +1 and -1, one per class if more than two.
+    """Extreme learning machine for classification, with targets +1 and -1.
 
     Parameters
     ----------
-    n_neurons, activation, ridge, random_state
-        As for ``ELMRegressor``.
+    n_neurons : int, default=100
+        Number of hidden neurons.
+    activation : {"tanh", "gaussian"}, default="tanh"
+        Activation function.
+    ridge : float, default=1e-06
+        Penalty: this times the number of samples times the squared output weights. It must be
+        positive, because neurons of few features are numerically dependent.
+    random_state : int, RandomState or None
+        Random seed of the neurons.
 
     Attributes
     ----------
     loo_error_, loo_error_se_ : float
         Leave-one-out error rate and its standard error.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+    classes_ : array
+        Class labels.
 
     Examples
     --------
@@ -165,12 +171,10 @@ class ELMClassifier(ClassifierFace, _ELM):
 class _OPELM(_ELM):
     """What the pruned machines share: the ranking of the neurons and their number."""
 
-    def _chosen(
-        self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: Space
-    ) -> Neurons:
-        fit = Fit(neurons, XT, target, ridge, space)
+    def _chosen(self, neurons: Neurons, XT: Floats, target: Target, ridge: float) -> Neurons:
+        fit = Fit(neurons, XT, target, ridge)
         ranked = neurons.take(_lars_order(fit.H, target.rows))
-        self.loo_errors_, squares = Fit(ranked, XT, target, ridge, space).prefixes()
+        self.loo_errors_, squares = Fit(ranked, XT, target, ridge).prefixes()
         self.n_neurons_ = int(np.lexsort((squares, self.loo_errors_))[0]) + 1
         return ranked.take(slice(0, self.n_neurons_))
 
@@ -188,8 +192,16 @@ class OPELMRegressor(_OPELM, ELMRegressor):
     ----------
     n_neurons : int, default=100
         Hidden neurons to choose from.
-    activation, ridge, random_state, reach
-        As for ``ELMRegressor``.
+    activation : {"tanh", "gaussian"}, default="tanh"
+        Activation function.
+    ridge : float, default=1e-06
+        Penalty: this times the number of samples times the squared output weights. It must be
+        positive, because neurons of few features are numerically dependent.
+    random_state : int, RandomState or None
+        Random seed of the neurons.
+    reach : float, default=0.5
+        Predictions are clipped to the range of the training target, extended by this fraction of
+        it on either side; so are those of the leave-one-out error. Infinity: no clipping.
 
     Attributes
     ----------
@@ -199,11 +211,11 @@ class OPELMRegressor(_OPELM, ELMRegressor):
         Mean squared leave-one-out error, summed over targets, with the first 1, 2, ... neurons of
         the ranking, by predictions without limit: no number is chosen because it is held back.
     loo_error_, loo_error_se_ : float
-        That of the machine in use; it was selected, so it flatters a little.
+        That of the machine in use; slightly optimistic, because it was selected.
     loo_predictions_ : array of the shape of y
-        What is predicted for each sample when it is left out.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Leave-one-out prediction for each sample.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -217,7 +229,7 @@ class OPELMRegressor(_OPELM, ELMRegressor):
 
 @dataclass(eq=False, repr=False)
 class OPELMClassifier(_OPELM, ELMClassifier):
-    """Optimally pruned extreme learning machine for classes: targets +1 and -1.
+    """Optimally pruned extreme learning machine for classification.
 
     As ``OPELMRegressor`` with one target per class, one in all for two classes; the number of
     neurons is that of the least leave-one-out error rate, with the squared error to break ties.
@@ -226,8 +238,13 @@ class OPELMClassifier(_OPELM, ELMClassifier):
     ----------
     n_neurons : int, default=100
         Hidden neurons to choose from.
-    activation, ridge, random_state
-        As for ``ELMRegressor``.
+    activation : {"tanh", "gaussian"}, default="tanh"
+        Activation function.
+    ridge : float, default=1e-06
+        Penalty: this times the number of samples times the squared output weights. It must be
+        positive, because neurons of few features are numerically dependent.
+    random_state : int, RandomState or None
+        Random seed of the neurons.
 
     Attributes
     ----------
@@ -236,9 +253,11 @@ class OPELMClassifier(_OPELM, ELMClassifier):
     loo_errors_ : array
         Leave-one-out error rate with the first 1, 2, ... neurons of the ranking.
     loo_error_, loo_error_se_ : float
-        That of the machine in use; it was selected, so it flatters a little.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        That of the machine in use; slightly optimistic, because it was selected.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+    classes_ : array
+        Class labels.
 
     Examples
     --------

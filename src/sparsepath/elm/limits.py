@@ -13,7 +13,7 @@ machine is chosen because it is held back.
 
 import numpy as np
 
-from sparsepath.arrays import Floats
+from sparsepath.system.arrays import Floats
 
 Limits = tuple[Floats, Floats]
 

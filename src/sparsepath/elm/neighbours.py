@@ -6,7 +6,7 @@ one feature more to beat that of the size above. Here each machine is tried with
 features, and with each feature more that some machine of the path has or that the search lists for
 the size, at the geometric mean of the scalings that it has, and where the next machine is the worse
 one at the least scaling too, which changes little; neurons, ridge and the other scalings stay. One
-feature less wins if it is better, by a thousandth at least; one feature more, of which there are
+feature less wins if it is better, by a thousandth at least; one feature more, and there are
 many to try, if it is better by a tenth, and among the best few on a sample of the rows. Single
 precision finds the best of each size, double precision says whether it wins. Scalings that are not
 common are polished, a little where a smaller machine is far better, and the neighbours of what has
@@ -18,11 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsepath.data.threads import Threads
 from sparsepath.elm.polish import clearly_better, descent, polish, rejudged, tuned
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate
+from sparsepath.system.threads import Threads
 
 BEATEN, BEATEN_BY_MORE = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
 FEW = 3  # neighbours of a size with one feature more that are judged on all rows
@@ -176,7 +176,7 @@ class Neighbourhood:
         return other if clearly_better(self.pool, other, machine) else machine
 
     def settled(self, threads: Threads) -> Best:
-        """Machines of which none is beaten by a neighbour of another one."""
+        """Machines that no neighbour of another one beats."""
         while better := self.better(self.hopeful(self.around(), threads), threads):
             for machine in threads.map(self.improved, better):
                 self.machines.offer(machine)

@@ -29,16 +29,19 @@ theorem the gradient of equation 13, with w held fixed:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
-from sparsepath.arrays import Floats
+from sparsepath._core import elm as core
+from sparsepath.base import Formula, Frozen, Gaussian, Predictor, Tanh
+from sparsepath.base.parameters import one_of
+from sparsepath.base.targets import dense
 from sparsepath.elm.limits import Limits, held, limits, others_limits
 from sparsepath.errors import InputError
-from sparsepath.faces.targets import dense
-from sparsepath.running import Formula, Frozen, Gaussian, Predictor, Tanh
+from sparsepath.system.arrays import Floats
 
 Indices = NDArray[np.intp]
 ACTIVATIONS = ("tanh", "gaussian")
@@ -53,6 +56,7 @@ class Neurons(Frozen):
     exp(-width |x - centre|^2).
     """
 
+    parts: ClassVar = {"weights": "float m d", "biases": "float m", "activation": "tanh|gaussian"}
     weights: Floats  # m x d
     biases: Floats  # m
     activation: str = "tanh"
@@ -70,20 +74,18 @@ class Neurons(Frozen):
 
     def outputs(self, XT: Floats, out: Floats, means: Floats) -> None:
         """Outputs, m x n, less their means; XT holds the features as rows."""
-        from sparsepath.elm import compiled
-
-        if self.activation == "tanh":
-            np.matmul(self.weights, XT, out=out)
-            compiled.squash(out, self.biases, means)
-            return
         np.matmul(self.weights, XT, out=out)
+        if self.activation == "tanh":
+            core.squash(out, self.biases, means)
+            return
         out *= 2.0
         out -= np.square(self.weights).sum(1)[:, None]
         out -= np.square(XT).sum(0)
         np.minimum(out, 0.0, out=out)  # minus a squared distance
         out *= self.biases[:, None]
         np.exp(out, out=out)
-        compiled.centre(out, means)
+        out.mean(1, out=means)
+        out -= means[:, None]
 
 
 def draw_neurons(
@@ -95,8 +97,7 @@ def draw_neurons(
     and widths are such that the squared distance at which they fall to 1/e lies, evenly in its
     logarithm, between a third and ten times the number of features.
     """
-    if activation not in ACTIVATIONS:
-        raise InputError(f"activation={activation!r}; use one of {', '.join(ACTIVATIONS)}.")
+    one_of("activation", activation, ACTIVATIONS)
     weights = random.standard_normal((n_neurons, n_features))
     if activation == "tanh":
         return Neurons(weights, random.standard_normal(n_neurons), activation)
@@ -148,7 +149,7 @@ class Target:
         self.centred = Y - self.mean
         self.rows = np.ascontiguousarray(self.centred.T)
         self.n = len(Y)
-        self.own = np.zeros(0, dtype=np.intp) if own is None else own
+        self.own = np.zeros(0, np.int64) if own is None else np.ascontiguousarray(own, np.int64)
 
     @cached_property
     def _others_limits(self) -> Limits:
@@ -161,13 +162,10 @@ class Target:
 
     def prefixes(self, Q: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Criterion and squared error, as means, of the first 1, 2, ..., m rows of Q."""
-        from sparsepath.elm import compiled
-
-        squares, wrong = np.empty(len(Q)), np.empty(len(Q))
-        p = np.full(self.n, 1.0 - 1.0 / self.n)
-        compiled.prefix_losses(Q, z, self.rows.copy(), p, self.own, ROOM, squares, wrong)
-        squares /= self.n
-        return (wrong / self.n if self.own.size else squares), squares
+        criteria, squares = np.empty(len(Q)), np.empty(len(Q))
+        R, z = self.rows.copy(), np.ascontiguousarray(z)
+        core.prefix_losses(Q, z, R, self.own, ROOM, criteria, squares)
+        return criteria / self.n, squares / self.n
 
     def judge(self, E: Floats, p: Floats) -> LeaveOneOut:
         """Leave-one-out of the residuals E, T x n, with 1 - leverage p."""
@@ -224,61 +222,43 @@ def dependent(ridge: float) -> InputError:
 
 
 class Fit:
-    """The output layer over given neurons; arrays are lent and good until the next fit.
+    """The output layer over given neurons.
 
     Attributes
     ----------
     H, means : arrays, m x n and m
         Centred outputs of the neurons, and their means.
     U, z, w, E : arrays
-        L', in the upper left of more room, and as in the module's first lines; z and w are m x T,
-        E is T x n.
+        L' (upper triangle), and as in the module's first lines; z and w are m x T, E is T x n.
     mse, objective : float
         |e|^2 / n, and the same plus ridge |w|^2.
     """
 
-    def __init__(
-        self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: "Space"
-    ) -> None:
-        from sparsepath.elm import layer
-
+    def __init__(self, neurons: Neurons, XT: Floats, target: Target, ridge: float) -> None:
         m = len(neurons)
         self.neurons, self.XT, self.target = neurons, XT, target
-        self.space = space
-        self.H, self.means = space.H[:m], np.empty(m)
+        self.H, self.means = np.empty((m, target.n)), np.empty(m)
         neurons.outputs(XT, self.H, self.means)
-        self._gram = np.empty((m + layer.BEYOND, m + layer.BEYOND))
-        layer.gram(self.H, self._gram)
+        self._gram = np.empty((m, m))
+        core.gram(self.H, self._gram)
         self._moments = self.H @ target.centred
         self.ridge = ridge
 
     @cached_property
     def U(self) -> Floats:  # noqa: N802
-        from sparsepath.elm import layer
-
-        m, U = len(self.H), self._gram.copy()
-        np.einsum("jj->j", U[:m, :m])[:] += self.ridge * self.target.n
-        if not layer.cholesky(U, m):
+        U = self._gram.copy()
+        np.einsum("jj->j", U)[:] += self.ridge * self.target.n
+        if not core.cholesky(U):
             raise dependent(self.ridge)
         return U
 
     @cached_property
     def z(self) -> Floats:
-        from sparsepath.elm import layer
-
-        z = np.ascontiguousarray(self._moments.T)
-        for row in z:
-            layer.forward(self.U, row)
-        return z.T
+        return solve_triangular(self.U, self._moments, trans=1, check_finite=False)
 
     @cached_property
     def w(self) -> Floats:
-        from sparsepath.elm import layer
-
-        w = self.z.T.copy()
-        for row in w:
-            layer.backward(self.U, row)
-        return w.T
+        return solve_triangular(self.U, self.z, check_finite=False)
 
     @cached_property
     def E(self) -> Floats:  # noqa: N802
@@ -294,10 +274,8 @@ class Fit:
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
-        from sparsepath.elm import layer
-
-        Q = self.space.Q[: len(self.H)]
-        layer.orthogonalise(self.U, self.H, Q)
+        Q = np.empty_like(self.H)
+        core.orthogonalise(self.U, self.H, Q)
         return Q
 
     def leave_one_out(self) -> LeaveOneOut:
@@ -313,39 +291,17 @@ class Fit:
         :math:`D = (\Lambda + \rho n I)^{-1}`: one decomposition for all of them.
         """
         n, m = self.target.n, len(self.H)
-        values, V = np.linalg.eigh(self._gram[:m, :m], UPLO="U")
-        G, moments = np.matmul(V.T, self.H, out=self.space.Q[:m]), V.T @ self._moments
+        values, V = np.linalg.eigh(self._gram, UPLO="U")
+        G, moments = V.T @ self.H, V.T @ self._moments
         D = 1.0 / (np.maximum(values, 0.0) + n * np.array(ridges)[:, None])
         weights = D[:, None, :] * moments.T
         E = self.target.rows - (weights.reshape(-1, m) @ G).reshape(len(D), -1, n)
         P = 1.0 - 1.0 / n - D @ np.square(G, out=G)
         return self.target.judge_several(E, P)
 
-    def key(self) -> tuple[float, float]:
-        """Criterion and squared leave-one-out error of all neurons, and nothing else."""
-        from sparsepath.elm import compiled
-
-        n, own = self.target.n, self.target.own
-        p = np.full(n, 1.0 - 1.0 / n)
-        squares, wrong = compiled.leave_out(self.orthogonal(), self.E, p, own, ROOM)
-        return (wrong if own.size else squares) / n, squares / n
-
     def prefixes(self) -> tuple[Floats, Floats]:
         """Criterion and squared leave-one-out error of the first 1, 2, ..., m neurons."""
         return self.target.prefixes(self.orthogonal(), self.z)
-
-
-class Space:
-    """Room for the large arrays of a fit, so that they are not asked for again and again."""
-
-    def __init__(self, m: int, n: int) -> None:
-        self.H, self.Q = np.empty((m, n)), np.empty((m, n))
-
-    def single(self, m: int, count: int) -> list[NDArray[np.float32]]:
-        """Room for up to four arrays of m neurons in single precision, in the same place."""
-        m_most, n = self.H.shape
-        parts = (a.view(np.float32).reshape(2, m_most, n) for a in (self.H, self.Q))
-        return [half[:m] for part in parts for half in part][:count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,6 +312,15 @@ class Machine(Predictor):
     ``centre`` and ``scale``.
     """
 
+    parts: ClassVar = {
+        "features": "column d",
+        "centre": "float d",
+        "scale": "float d",
+        "neurons": "Neurons",
+        "coef": "float m t",
+        "intercept": "float t",
+        "bounds": "float 2 t?",
+    }
     features: Indices
     centre: Floats
     scale: Floats
@@ -373,7 +338,7 @@ class Machine(Predictor):
 
     @classmethod
     def of(cls, fit: Fit, features: Indices, centre: Floats, scale: Floats) -> "Machine":
-        """The machine of a fit; its neurons are kept, its lent arrays are not."""
+        """The machine of a fit."""
         target = fit.target
         intercept = (target.mean - fit.means @ fit.w) * target.unit
         within = np.array(limits(target.Y, target.reach)) * target.unit

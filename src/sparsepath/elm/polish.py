@@ -8,7 +8,7 @@ With the letters of :mod:`sparsepath.elm.network`, c = e / p (the leave-one-out 
    de = -dH' w - H' A^{-1} (dH\, e - H\, dH' w) + n\, d\rho\, K' w \qquad
    dp_i = -2\, dh_i' K_i + 2\, K_i'\, dH\, H' K_i + n\, d\rho\, |K_i|^2
 
-give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
+give for PRESS = \|c\|^2 / n, whose differential is (2/n) (u'de - v'dp),
 
 .. math:: \partial \mathrm{PRESS} / \partial H
    = \tfrac{2}{n} \left( -w (u - H'a)' - a e' + 2 K V - 2 (K V K') H \right), \qquad
@@ -17,11 +17,11 @@ give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
 
 the former less its mean over the samples because H is centred, and from there the chain rule
 through tanh. Logarithms of scalings and ridge are free between bounds, and the descent along the
-gradient (see :mod:`sparsepath.elm.press`) begins at the ridge that :func:`tuned` finds: with too
+gradient (compiled, by BFGS) begins at the ridge that :func:`tuned` finds: with too
 little a machine is good at predicting each sample from the others and yet wild in between, with too
 much it is a constant.
 
-What was found by making an error small has an error that flatters, so of two machines the plainer
+What was found by making an error small has an optimistic error, so of two machines the plainer
 one stays unless the other is :func:`clearly_better`: its leave-one-out losses are less by more than
 z standard errors of the mean difference, sample by sample, with z = 3 for one feature. Fitting s
 scalings to noise gains a z^2 of about s, as a chi square of s degrees of freedom, so z^2 grows by
@@ -33,10 +33,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.elm.network import ROOM, Indices
-from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
+from sparsepath.elm.network import Indices
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.scaling import Candidate
+from sparsepath.system.arrays import Floats
 
 ROUNDS = 12
 WORTH_A_ROUND = 1e-3  # of the error: what a round must gain for another one
@@ -47,7 +47,7 @@ STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for 
 def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
     """The machine with the best ridge of the grid; default: all neurons.
 
-    The largest ridge of which the error is above the least by no more than half a standard error
+    The largest ridge whose error is above the least by no more than half a standard error
     of the difference, sample by sample: a smaller one promises more than it keeps.
     """
     which = np.arange(len(pool.neurons)) if which is None else which
@@ -92,28 +92,11 @@ def descent(
     large subset pass for a small one. It ends when a round gains less than a thousandth. The way
     is found in single precision unless the ridge may be too small for that.
     """
-    from sparsepath.elm import press
-
-    active, which = np.array(candidate.subset), candidate.which
-    rough = pool.ridge >= HOLDS_IN_SINGLE
-    XT, weights, biases, rows = pool.single if rough else pool.arrays
-    m, space = len(which), pool.space()
+    active = np.array(candidate.subset)
     low = np.log([*[least] * len(active), pool.ridge])
     high = np.log([*[1.0] * len(active), pool.most])
     at = np.clip(np.log([*candidate.scaling[active], candidate.ridge]), low, high)
-    press.go_down(
-        XT[active],
-        weights[np.ix_(which, active)],
-        biases[which],
-        rows,
-        ROUGH_ROOM if rough else ROOM,
-        at,
-        low,
-        high,
-        rounds,
-        WORTH_A_ROUND,
-        *(space.single(m, 3) if rough else (space.H[:m], space.Q[:m], np.empty_like(space.H[:m]))),
-    )
+    pool.rough.polish(candidate.which, active, at, low, high, rounds, WORTH_A_ROUND)
     scaling = np.zeros(len(pool.XT))
     scaling[active] = np.exp(at[:-1])
     return scaling, float(np.clip(np.exp(at[-1]), pool.ridge, pool.most))

@@ -1,16 +1,14 @@
-"""A pool of neurons on a problem, of which machines are made, in double and in single precision."""
+"""A pool of neurons from which machines are made, in double and single precision."""
 
-import threading
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.elm.network import Fit, Indices, Neurons, Space, Target
+from sparsepath._core import elm as core
+from sparsepath.elm.network import ROOM, Fit, Indices, Neurons, Target
+from sparsepath.system.arrays import Floats
 
-Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 ROUGH_ROOM = 1e-4  # 1 - leverage, in single precision, at which a sample decides its own prediction
 HOLDS_IN_SINGLE = 1e-6  # the least ridge with which machines may be compared in single precision
 
@@ -35,13 +33,9 @@ class Pool:
     ) -> None:
         self.XT, self.target, self.neurons, self.ridge = XT, target, neurons, ridge
         self.most = ridge if most is None else most
-        self._lent = threading.local()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lent": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lent=threading.local())
+        return {k: v for k, v in self.__dict__.items() if k not in ("single", "double")}
 
     @cached_property
     def ridges(self) -> Floats:
@@ -50,10 +44,8 @@ class Pool:
         return np.geomspace(self.ridge, self.most, steps + 1)
 
     def drawn(self, neurons: Neurons, ridge: float) -> "Pool":
-        """As many other neurons, another ridge, in the same room."""
-        other = Pool(self.XT, self.target, neurons, ridge)
-        other._lent = self._lent
-        return other
+        """Other neurons, another ridge."""
+        return Pool(self.XT, self.target, neurons, ridge)
 
     def sample(self, most: int) -> "Pool":
         """The same on a sample of so many rows, if there are more: a quick judge."""
@@ -64,31 +56,30 @@ class Pool:
         XT = np.ascontiguousarray(self.XT[:, rows])
         return Pool(XT, self.target.take(rows), self.neurons, self.ridge, self.most)
 
-    @property
-    def arrays(self) -> Arrays:
-        """Features, weights and biases of the neurons, centred targets."""
-        return self.XT, self.neurons.weights, self.neurons.biases, self.target.rows
+    def _compiled(self, make: Any, number: Any, least: float) -> Any:
+        arrays = self.XT, self.neurons.weights, self.neurons.biases, self.target.rows
+        return make(*(np.ascontiguousarray(a, number) for a in arrays), self.target.own, least)
 
     @cached_property
-    def single(self) -> Arrays:
+    def double(self) -> core.DoublePool:
+        """The same for the compiled loops."""
+        pool: core.DoublePool = self._compiled(core.DoublePool, np.float64, ROOM)
+        return pool
+
+    @cached_property
+    def single(self) -> core.SinglePool:
         """The same in single precision."""
-        XT, weights, biases, rows = (np.ascontiguousarray(a, np.float32) for a in self.arrays)
-        return XT, weights, biases, rows
+        pool: core.SinglePool = self._compiled(core.SinglePool, np.float32, ROUGH_ROOM)
+        return pool
 
-    def first(self, m: int, ridge: float) -> "Pool":
-        """The first neurons alone, with another ridge."""
-        return Pool(self.XT, self.target, self.neurons.take(slice(0, m)), ridge)
-
-    def space(self) -> Space:
-        """This thread's room."""
-        if not hasattr(self._lent, "space"):
-            self._lent.space = Space(len(self.neurons), self.target.n)
-        space: Space = self._lent.space
-        return space
+    @property
+    def rough(self) -> core.SinglePool | core.DoublePool:
+        """The same in single precision, unless the ridge may be too small for that."""
+        return self.single if self.ridge >= HOLDS_IN_SINGLE else self.double
 
     def fit(self, scaling: Floats, which: Indices | slice, ridge: float | None = None) -> Fit:
         """Fit the output layer of some neurons, features scaled."""
         active = np.flatnonzero(scaling)
         seen = self.neurons.take(which).on(active, scaling[active])
         XT = self.XT if len(active) == len(scaling) else self.XT[active]
-        return Fit(seen, XT, self.target, self.ridge if ridge is None else ridge, self.space())
+        return Fit(seen, XT, self.target, self.ridge if ridge is None else ridge)

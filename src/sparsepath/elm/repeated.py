@@ -5,7 +5,7 @@ by the same seed, nothing handed on from one to another. A search alone leaves t
 between its steps; several side by side do not, and what each finds does not depend on the others.
 No path is written down and no data are marked, since nobody will look at them.
 
-Where the path of all rows is known a repetition is not asked for larger sizes than it has.
+Where the path of all rows is known a repetition stops at its largest size.
 """
 
 from collections import deque
@@ -19,11 +19,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 
-from sparsepath.data.threads import Threads
+from sparsepath.assessment.folds import Rows
+from sparsepath.assessment.repetitions import Repetition, Searched, is_plain
+from sparsepath.base import seed_of
 from sparsepath.elm.search import Draw, models
-from sparsepath.judging.folds import Rows
-from sparsepath.judging.repeating import Repetition, Searched, is_plain
-from sparsepath.running import seed_of
+from sparsepath.system.threads import Threads
 
 
 def search_many(

@@ -16,7 +16,7 @@ open is settled thus:
 - "Has decreased" means by more than 1e-12 of itself. After the second increase both errors are
   equal to rounding; without a tolerance the search can go round for ever.
 
-The walk itself is compiled, see :mod:`sparsepath.elm.descent`.
+The walk itself is compiled (``_core/elm.cpp``).
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.elm.network import ROOM, Indices, dependent
-from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
+from sparsepath.elm.network import Indices, dependent
+from sparsepath.elm.pool import Pool
+from sparsepath.system.arrays import Floats
 
 RULES = ("half", "sign", "largest")
 
@@ -93,45 +93,23 @@ def restart(
     the best leave-one-out error that some restart already has (``bound``) need not be judged; the
     outcome after merging is the same whatever the others have found so far.
 
-    ``active`` is the most features that the start has, drawn anew; default: all. With a hundred of
-    them every neuron is saturated, and the way down to the few that are asked for is long.
+    ``active`` is the most features that the start has, drawn at random; default: all. With a
+    hundred of them every neuron is saturated, and the way down to the requested few is long.
     ``neurons`` is the most of them that it uses; default: all. ``rough``: in single precision, for
     machines that will be judged again, unless the ridge is too small for that.
     """
-    from sparsepath.elm import descent
-
     random = np.random.default_rng(seed)
-    rough = rough and pool.ridge >= HOLDS_IN_SINGLE
-    XT, weights, biases, rows = pool.single if rough else pool.arrays
-    start = random.integers(0, k + 1, len(XT))
+    start = random.integers(0, k + 1, len(pool.XT))
     n_neurons = int(random.integers(1, (neurons or len(pool.neurons)) + 1))
     which = random.choice(len(pool.neurons), n_neurons, replace=False)
-    start[~XT.any(1)] = 0  # a constant feature has nothing to say
+    start[~pool.XT.any(1)] = 0  # a constant feature has nothing to say
     if active is not None:
         start[random.permutation(np.flatnonzero(start))[active:]] = 0
-    space = pool.space()
-    H, Q = space.single(n_neurons, 2) if rough else (space.H[:n_neurons], space.Q[:n_neurons])
     known = np.array([bound.criterion(size) for size in range(most + 1)])
     keys = np.full((most + 1, 2), np.inf)
-    grids = np.zeros((most + 1, len(XT)), dtype=np.int64)
-    fine = descent.descend(
-        XT,
-        weights[which],
-        biases[which],
-        rows,
-        pool.target.own,
-        pool.ridge,
-        ROUGH_ROOM if rough else ROOM,
-        start,
-        k,
-        RULES.index(rule),
-        known,
-        H,
-        Q,
-        keys,
-        grids,
-    )
-    if not fine:
+    grids = np.zeros((most + 1, len(start)), np.int64)
+    loops = pool.rough if rough else pool.double
+    if not loops.descend(which, start, k, RULES.index(rule), pool.ridge, known, keys, grids):
         raise dependent(pool.ridge)
     best = Best()
     for key, grid in zip(keys.tolist(), grids, strict=True):

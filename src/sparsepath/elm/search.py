@@ -6,20 +6,19 @@ from functools import partial
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads
 from sparsepath.elm.neighbours import Neighbourhood
 from sparsepath.elm.network import LeaveOneOut, Machine
 from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, descent, polish, rejudged, tuned
 from sparsepath.elm.pool import Pool
-from sparsepath.elm.rough import rough_key
+from sparsepath.elm.rough import Subset, rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
-from sparsepath.steps import Step, exchanged
+from sparsepath.path.steps import Step, exchanged
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 6  # restarts between two calls of the watcher
-WORTH_RESTARTS = 0.9  # of the error: less, by another subset, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
 )
@@ -83,8 +82,8 @@ class Search:
 
     ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, then
     polishes the scalings of the best few subsets of each size. ``both`` lets the subsets that the
-    restarts found join the swap search, whose yardstick is the same for all and steadier than the
-    luck of one machine, and polishes their machines too. The best subset by that yardstick stays
+    restarts found join the swap search, whose criterion is the same for all and steadier than the
+    luck of one machine, and polishes their machines too. The best subset by that criterion stays
     unless another, polished, is clearly better; then no machine may be beaten by a neighbour of
     another. The ridge of a machine is the largest that is as good as the best by leave-one-out.
 
@@ -107,7 +106,7 @@ class Search:
 
     @property
     def _told(self) -> int:
-        """The largest size that is told of before the search has come to it: none is taken back."""
+        """The largest size that is reported before the search has reached it."""
         return self.plan.size if self.plan.strategy == "scaling" else self.plan.certain
 
     def tell(self) -> bool:
@@ -115,9 +114,11 @@ class Search:
         self.ended = self.watch is not None and self.watch()
         return self.ended
 
-    def run(self, seeds: Sequence[np.random.SeedSequence]) -> None:
-        """All of the search, with one seed per restart."""
+    def run(self, seeds: Sequence[np.random.SeedSequence], starts: Sequence[Subset] = ()) -> None:
+        """All of the search, with one seed per restart; ``starts`` join the swap search."""
         plan, best = self.plan, Best()
+        if not plan.size:  # every feature is constant
+            return
         if plan.strategy != "swap":
             best = self.restarts(seeds)
             if not self.ended:  # else what was told last is what is kept
@@ -128,7 +129,7 @@ class Search:
         swaps = SwapSearch(
             self.pool, self.others, features, plan.size, self.threads, plan.patience, plan.wanted
         )
-        starts = [candidate.subset for candidate in best.at.values()]
+        starts = [*starts, *(candidate.subset for candidate in best.at.values())]
         self.machines = lambda: _settled(self.pool, swaps.best, best.up_to(plan.certain))
         swaps.run(starts, lambda _: self.tell())
         if not self.ended:
@@ -142,8 +143,7 @@ class Search:
     def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
         """Restarts of Algorithm 1, some at a time.
 
-        Where they but find candidates for the swap search they have half of the neurons at most,
-        and end when a batch has found no subset that is better by a tenth than those before it.
+        Where they but find candidates for the swap search they have half of the neurons at most.
         """
         plan, best = self.plan, Best()
         alone = plan.strategy == "scaling"
@@ -163,12 +163,9 @@ class Search:
                 neurons=neurons,
                 rough=not alone,
             )
-            before = leaders(best, plan.size)
             for found in self.threads.spread(task, seeds[low : low + BATCH]):
                 best.merge(found)
             if self.tell():
-                break
-            if not alone and not worth_another(before, leaders(best, plan.size)):
                 break
         return best
 
@@ -196,25 +193,6 @@ class Search:
         return machines
 
 
-def leaders(best: Best, most: int) -> list[Candidate | None]:
-    """The best machines with at most 1, 2, ... features."""
-    found: list[Candidate | None] = []
-    for size in range(1, most + 1):
-        before, here = found[-1] if found else None, best.at.get(size)
-        better = before is None or (here is not None and here.key < before.key)
-        found.append(here if better else before)
-    return found
-
-
-def worth_another(before: list[Candidate | None], now: list[Candidate | None]) -> bool:
-    """Whether some subset was found that is better by a tenth than what had as many features."""
-    return any(
-        new is not None
-        and (old is None or (new.subset != old.subset and new.key[0] < WORTH_RESTARTS * old.key[0]))
-        for old, new in zip(before, now, strict=True)
-    )
-
-
 def _winner(
     pool: Pool,
     other: Pool,
@@ -230,7 +208,7 @@ def _winner(
     clearly better than the common one: by three standard errors and what is due to noise, or by the
     latter and a quarter of the error; and if they are better with other neurons too, those of
     another pool, to which they were not fitted. The first polishing, with half of the neurons and
-    a sample of the rows, tells which subset it will be, and whether there is anything to gain.
+    a sample of the rows, shows which subset it will be, and whether there is a gain.
     Without ``to_the_end`` it is all the polishing there is.
     """
     plain = rejudged(pool, first)
@@ -302,7 +280,7 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     that of the common scaling, since from one of them the polishing may end at a worse place. A
     size that gained nothing by score has the first and those of the restarts only. The ridge to
     start from is that of the first, for common scalings.
-    Half of the neurons, and a sample of the rows, are enough to tell which subset it will be.
+    Half of the neurons, and a sample of the rows, are enough to identify the subset.
     """
     leading, *others = swaps.ranked(size)[: RIVALS if swaps.gains(size) else 1]
     limit = NEAR_TOP * swaps.known[leading].key[0]

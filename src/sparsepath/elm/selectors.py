@@ -7,34 +7,56 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.choosing import is_size
-from sparsepath.classes import coded
-from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_features
-from sparsepath.data.threads import Threads
-from sparsepath.elm.cost import networks, seconds_of_one
-from sparsepath.elm.estimators import seeds_of
-from sparsepath.elm.limits import unit_of
-from sparsepath.elm.network import Neurons, Target, draw_neurons
-from sparsepath.elm.pool import Pool
-from sparsepath.elm.scaling import RULES, Best
-from sparsepath.elm.search import STRATEGIES, Draw, RestartPlan, Search, models
-from sparsepath.elm.subsets import POOLS
-from sparsepath.faces.parameters import count, number, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace
-from sparsepath.judging.repeating import Repetition, Searched
-from sparsepath.running import (
+from sparsepath.assessment.out_of_sample import LeftOut
+from sparsepath.assessment.repetitions import Repetition, Searched
+from sparsepath.base import (
     Found,
     Given,
     Run,
     Stop,
     fitting,
+    opened,
     seed_of,
 )
-from sparsepath.selector import SizedSelector
+from sparsepath.base.parameters import count, number, one_of, positive
+from sparsepath.base.selector import SizedSelector
+from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.data.classes import coded
+from sparsepath.data.validation import check_features
+from sparsepath.elm.cost import networks, seconds_of_one
+from sparsepath.elm.estimators import seeds_of
+from sparsepath.elm.heavy_tails import standardise_heavy
+from sparsepath.elm.limits import unit_of
+from sparsepath.elm.network import Neurons, Target, draw_neurons
+from sparsepath.elm.pool import Pool
+from sparsepath.elm.scaling import RULES, Best
+from sparsepath.elm.search import CLEARLY, STRATEGIES, Draw, RestartPlan, Search, models
+from sparsepath.elm.subsets import POOLS
+from sparsepath.errors import warn_user
+from sparsepath.path.choosing import is_size
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.interrupts import Interruptible
+from sparsepath.system.threads import Threads
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
+WELL_BELOW = 2.0  # standard errors of the criterion
+MISSED = (
+    "the search on all samples missed a subset of size {size} that it found with a part of the "
+    "data left out; it was repeated from there ({before:.3g} before, {now:.3g} now)."
+)
+CONTRADICTED = (
+    "the honest error at size {size}, {honest:.3g}, is well below the criterion of the search, "
+    "{error:.3g}: with a part of the data left out the search found better subsets than on all "
+    "samples. Use a larger n_restarts or n_neurons, or another random_state."
+)
 MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless asked for more
+
+
+def contradictions(path: SelectionPath, parts: LeftOut) -> set[int]:
+    """Sizes at which the honest error is well below the criterion of the search."""
+    honest = dict(zip(parts.sizes, parts.errors.tolist(), strict=True))
+    steps = {size: path.step(size) for size in path.sizes if size in honest and size}
+    return {k for k, s in steps.items() if honest[k] < s.error - WELL_BELOW * s.error_se}
 
 
 @dataclass(eq=False, repr=False)
@@ -79,25 +101,17 @@ class _ELMFS(SizedSelector):
         groups : array of shape (n_samples,), optional
             Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y, groups=groups)
-        X, seed = check_features(self, X, reset=True), seed_of(self.random_state)
+        given, X = opened(self, X, y, groups=groups)
+        seed = seed_of(self.random_state)
         draw = self._draw(X, self._target(y, X.shape[0]), seed)
-        plan, pool = draw.plan, draw.pool
+        plan = draw.plan
         search: Search | None = None
 
         def found() -> Found | None:
             best = Best() if search is None else search.machines()
             if not best.at and plan.size:
                 return None
-            steps, machines = models(pool, best, draw.centre, draw.scale)
-            fitted = {
-                "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
-                "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
-            }
-            stopped = Stop.NO_GAIN if search is not None and search.gained_nothing else ""
-            return Found(
-                steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
-            )
+            return self._found(draw, search, best)
 
         run = Run(self, given, X, method="elm-fs", found=found, subtasks=plan.n_reports, seed=seed)
         with Threads(self.n_threads) as threads, run:
@@ -105,9 +119,54 @@ class _ELMFS(SizedSelector):
             search.run(draw.seeds)
         return run.settle()
 
+    def _found(self, draw: Draw, search: Search | None, best: Best) -> Found:
+        """What a search has found: steps and machines by size."""
+        steps, machines = models(draw.pool, best, draw.centre, draw.scale)
+        fitted = {
+            "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
+            "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
+        }
+        stopped = Stop.NO_GAIN if search is not None and search.gained_nothing else ""
+        return Found(
+            steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
+        )
+
+    def _search_again(self, path: SelectionPath, parts: LeftOut, given: Given) -> Found | None:
+        """A second search, from subsets that were found with a part of the data left out.
+
+        Only where an honest error is well below the criterion of the search at that size: models
+        of fewer samples cannot be better than one of all, unless their subsets are. None if there
+        is no such size, or nothing better is found.
+        """
+        sizes = contradictions(path, parts)
+        if not sizes:
+            return None
+        starts = sorted(
+            {tuple(sorted(each[k])) for each in parts.subsets for k in sizes & set(each)}
+        )
+        X = check_features(self, given.X, reset=True)
+        draw = self._draw(X, self._target(given.y, X.shape[0]), path.seed, path.sizes[-1])
+        draw = replace(draw, plan=replace(draw.plan, patience=None))
+        second = None
+        with Threads(self.n_threads) as threads, Interruptible():
+            search = draw.search(threads)
+            search.run(draw.seeds, starts)
+            second = self._found(draw, search, search.machines())
+        if second is not None:
+            later = path.replaced(steps=second.steps)
+            for size in sorted(sizes):
+                before, now = path.error(size), later.error(size)
+                if now < CLEARLY * before:
+                    warn_user(MISSED.format(size=size, before=before, now=now))
+                    return second
+        size = min(sizes)
+        honest = parts.errors[parts.sizes.index(size)]
+        warn_user(CONTRADICTED.format(size=size, honest=honest, error=path.error(size)))
+        return None
+
     def _draw(self, X: Any, target: Target, seed: int, most: int | None = None) -> Draw:
         """What is drawn for a search, to sizes of at most ``most``."""
-        XT, centre, scale = standardise(X)
+        XT, centre, scale = standardise_heavy(X)
         plan = self._plan(int(np.count_nonzero(XT.any(1))))
         if most is not None:
             plan = replace(plan, size=min(plan.size, most))
@@ -153,58 +212,74 @@ class _ELMFS(SizedSelector):
 class ELMFSRegressor(RegressorFace, _ELMFS):
     """Feature selection for nonlinear regression with extreme learning machines (ELM-FS).
 
-    Finds for each size the subset, the scaling of its features and the neurons with the least exact
-    leave-one-out error, by Algorithm 1 of Frénay et al. (2012), by a swap search over subsets with
-    scalings polished afterwards, or by both. Subsets need not be nested: two features that are good
-    only together come in together. Predictions come from the very machine that earned the error.
+    For each size, finds the subset, the scaling of its features and the neurons with the lowest
+    exact leave-one-out error: by Algorithm 1 of Frénay et al. (2012), by a swap search over subsets
+    followed by optimising the scalings, or by both. Subsets need not be nested: interacting
+    features enter together. Predictions come from the network that attained the error.
 
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: at most 20, and fewer if three sizes in a row have
-        gained nothing, unless ``choose`` asks for a size. The time grows with this size and with
-        the number of features.
-    choose
-        As for ``SparseRLSRegressor``. On small samples the least error is often at far too many
-        features.
+        Largest size on the path; None: at most 20, and fewer if three sizes in a row bring no
+        improvement, unless ``choose`` is a size. Run time grows with this size and with the number
+        of features.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum. A
+        single split has no standard error; "one_se" then means "min", with a warning. On small
+        samples the minimum error is often at far too many features.
     strategy : {"both", "scaling", "swap"}, default="both"
-        The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
-        subsets of the restarts join the swap search, their scalings the polishing.
+        "scaling": the restarts of the paper on a grid of scalings. "swap": swap search over
+        subsets. "both": the restarts provide further starting points for the swap search.
     n_restarts : int, default=40
-        Restarts of Algorithm 1, at most: with strategy="both" they end, after twelve or more, when
-        six in a row have found nothing new that is better by a tenth. No use for strategy="swap".
+        Restarts of Algorithm 1. More restarts find interactions of three or more features among
+        many columns. Ignored for ``strategy="swap"``.
     n_neurons : int, default=100
-        The pool of tanh neurons. A restart uses a random number of them, with strategy="both" up to
-        half; the swap search judges its best subsets by three more pools of that size.
+        Size of the pool of tanh neurons. A restart uses a random number of them, with
+        ``strategy="both"`` up to half; the swap search evaluates its best subsets with three more
+        pools of this size.
     ridge : float or None, default=None
-        The penalty is this times the number of samples times the squared output weights. None: for
-        each machine the largest, between 1e-6 and 1, of which the leave-one-out error is within
-        half a standard error of the difference to the least; Algorithm 1 runs with 1e-6.
+        Penalty: this times the number of samples times the squared output weights. None: for each
+        network the largest value between 1e-6 and 1 whose leave-one-out error is within half a
+        standard error (of the paired difference) of the minimum; Algorithm 1 uses 1e-6.
     reach : float, default=0.5
-        Predictions leave the range of the training target by at most this fraction of it, on
-        either side, and the errors on the path are of such predictions. Infinity: no limit.
+        Predictions are clipped to the range of the training target, extended by this fraction of
+        it on either side; so are those behind the errors on the path. Infinity: no clipping.
     rule : {"half", "sign", "largest"}, default="half"
-        Which scalings a step of Algorithm 1 moves: those whose slope is at least half the largest,
-        all, or one.
+        Scalings that a step of Algorithm 1 changes: those whose gradient is at least half the
+        largest ("half"), all ("sign"), or one ("largest").
     n_levels : int, default=10
-        The grid of scalings is 0, 1/n_levels, ..., 1; no scaling in use is less than 1/n_levels.
+        The grid of scalings is 0, 1/n_levels, ..., 1; scalings in use are at least 1/n_levels.
     random_state : int, RandomState or None
-        The seed of neurons and restarts.
+        Random seed of neurons and restarts.
     n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
-    validation
-        As for ``SparseRLSRegressor``.
+        Number of threads; None: one per core. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
     callback : callable, optional
-        Called now and then with the path so far; a true value stops the search, as Ctrl-C does.
+        Called from time to time with the path so far; a true return value stops the search.
 
     Attributes
     ----------
     path_ : SelectionPath
         Best subset (FSP) and leave-one-out error (SET curve) for every size.
     scalings_ : dict of size to array
-        The scaling of every feature, after standardisation, in the machine of that size.
+        Scaling of every standardised feature in the network of that size.
     ridges_ : dict of size to float
-        The ridge of the machine of that size.
+        Ridge penalty of the network of that size.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    selected_ : array of int
+        Selected columns.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -230,24 +305,76 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
 
 @dataclass(eq=False, repr=False)
 class ELMFSClassifier(ClassifierFace, _ELMFS):
-    """ELM-FS for classes: targets +1 and -1, judged by the exact leave-one-out error rate.
+    """Feature selection for nonlinear classification with extreme learning machines (ELM-FS).
 
-    All classes share the features. Restarts and polishing follow the squared error, whose gradient
-    exists; what counts is the criterion, with the squared error to break its many ties.
+    Targets are coded +1 and -1, and subsets are compared by the exact leave-one-out error rate.
+    All classes share the features. Optimisation uses the squared error, which has a gradient; it
+    also breaks ties of the error rate.
 
     Parameters
     ----------
-    max_features, choose, strategy, n_restarts, n_neurons, ridge, rule, n_levels
-        As for ``ELMFSRegressor``.
+    max_features : int or None, default=None
+        Largest size on the path; None: at most 20, and fewer if three sizes in a row bring no
+        improvement, unless ``choose`` is a size. Run time grows with this size and with the number
+        of features.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum. A
+        single split has no standard error; "one_se" then means "min", with a warning. On small
+        samples the minimum error is often at far too many features.
+    strategy : {"both", "scaling", "swap"}, default="both"
+        "scaling": the restarts of the paper on a grid of scalings. "swap": swap search over
+        subsets. "both": the restarts provide further starting points for the swap search.
+    n_restarts : int, default=40
+        Restarts of Algorithm 1. More restarts find interactions of three or more features among
+        many columns. Ignored for ``strategy="swap"``.
+    n_neurons : int, default=100
+        Size of the pool of tanh neurons. A restart uses a random number of them, with
+        ``strategy="both"`` up to half; the swap search evaluates its best subsets with three more
+        pools of this size.
+    ridge : float or None, default=None
+        Penalty: this times the number of samples times the squared output weights. None: for each
+        network the largest value between 1e-6 and 1 whose leave-one-out error is within half a
+        standard error (of the paired difference) of the minimum; Algorithm 1 uses 1e-6.
+    rule : {"half", "sign", "largest"}, default="half"
+        Scalings that a step of Algorithm 1 changes: those whose gradient is at least half the
+        largest ("half"), all ("sign"), or one ("largest").
+    n_levels : int, default=10
+        The grid of scalings is 0, 1/n_levels, ..., 1; scalings in use are at least 1/n_levels.
     loss : {"zero_one", "squared"}, default="zero_one"
         The criterion: leave-one-out error rate, or squared error.
-    random_state, n_threads, validation, callback
-        As for ``ELMFSRegressor``.
+    random_state : int, RandomState or None
+        Random seed of neurons and restarts.
+    n_threads : int, optional
+        Number of threads; None: one per core. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
+    callback : callable, optional
+        Called from time to time with the path so far; a true return value stops the search.
 
     Attributes
     ----------
-    path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
-        As for ``ELMFSRegressor``.
+    path_ : SelectionPath
+        Best subset (FSP) and leave-one-out error (SET curve) for every size.
+    selected_ : array of int
+        Selected columns.
+    scalings_ : dict of size to array
+        Scaling of every standardised feature in the network of that size.
+    ridges_ : dict of size to float
+        Ridge penalty of the network of that size.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+    classes_ : array
+        Class labels.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
 
     Examples
     --------

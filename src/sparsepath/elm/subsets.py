@@ -5,8 +5,9 @@ common scalings and over all prefixes of the neurons; one fit gives all prefixes
 every size is kept, and whenever one improves its neighbours are looked at again: one feature more,
 one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}. A
 size is grown from the best few of the size before, not from the best alone: exchanging one feature
-at a time does not lead from one group of correlated features to another. At size two, where two
-features that are good only together first show, all pairs are looked at if they are not too many.
+at a time does not lead from one group of correlated features to another. Two features that are
+interact are found by their products: see :mod:`sparsepath.elm.pairs`. The best of every
+size is tried with the pairs that explain most of what it leaves.
 
 Of many features most are hopeless everywhere, so not every subset is grown by every one of them.
 The best of a size is, which ranks the features for the next size; the other few are grown, and one
@@ -19,7 +20,7 @@ Subsets are judged in three stages, each for the few that were best in the one b
 - all of them by the first few neurons, on a sample of the rows if there are many, from size three
   on at the common scaling that was best for the size before;
 - the few best of those looked at together by all neurons, on the same rows;
-- those near the best of their size, on all rows, by several draws of the neurons, of which the mean
+- those near the best of their size, on all rows, by several draws of the neurons, whose mean
   decides. The
   score depends on the draw by one to three per cent with a hundred neurons, and the best of many
   subsets is one that was lucky in its draw.
@@ -33,21 +34,21 @@ subsets, so the search ends.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
-from math import comb
 
 import numpy as np
 
-from sparsepath.data.threads import Threads
+from sparsepath.elm.pairs import best_pairs, polynomials, unit_rows
+from sparsepath.elm.polish import tuned
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, Subset
 from sparsepath.elm.scaling import Best, Candidate
+from sparsepath.system.threads import Threads
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
 BEAM, IDLE_BEAM = 5, 2  # subsets of a size that the next is grown from; if it gained nothing
 EXCHANGED, IDLE_EXCHANGED = 5, 2  # features of a subset that are exchanged; the same
 LISTED, ALIKE = 20, 10  # features that are tried: so many by rank, so many like the one taken out
-PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
+PAIRS_OF = 400  # features of which all pairs are ranked: those that are best alone
 GAINED = 0.99  # of the least score: what is less is a gain
 FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
@@ -90,7 +91,7 @@ class SwapSearch:
         ridge = max(pool.ridge, RIDGE)
         self.sample = pool.sample(FIRST_ROWS)
         self.on_sample = self.sample is not pool
-        self.first = RoughJudge(self.sample.first(FIRST_NEURONS, ridge), ridge)
+        self.first = RoughJudge(self.sample, ridge, FIRST_NEURONS)
         self.judge = RoughJudge(self.sample, ridge)
         self.judge_all_rows, *self.others = (RoughJudge(each, ridge) for each in (pool, *others))
         self.features, self.threads = tuple(features), threads
@@ -106,6 +107,8 @@ class SwapSearch:
         self.known: dict[Subset, Candidate] = {}  # some of them, with the error of all its neurons
         self.steady: dict[Subset, Candidate] = {}  # some of these, with the mean error of all pools
         self.stopped = False
+        self._functions = polynomials(self.sample.XT)
+        self._paired = self.features
 
     def run(
         self, starts: Sequence[Subset] = (), watch: Callable[[Best], bool] | None = None
@@ -118,12 +121,13 @@ class SwapSearch:
             self.scalings[size] = self._around(size)
             self.typical[size] = self.scalings[size] if size <= 2 else self._best_of(size - 1)
             fresh = [subset for subset in starts if len(subset) == size]
-            self.seen |= self._judged(self.first, fresh)
-            self.known |= self._judged(self.judge, fresh)
-            fresh += self._grown(size)
-            if size == 2 and comb(len(self.features), 2) <= PAIRS:
-                fresh += combinations(self.features, 2)
-            self._look(fresh)
+            if size > 1:
+                fresh += self._with_pairs(size - 2)
+            self._admit(fresh)
+            self._look([*fresh, *self._grown(size)])
+            if size == 1:
+                alone = sorted(self.features, key=lambda i: (self.seen[i,].key, i))
+                self._paired = tuple(sorted(alone[:PAIRS_OF]))
             changed = {size}
             while changed:
                 level = min(changed)
@@ -171,6 +175,10 @@ class SwapSearch:
         if level < size:
             self._rank(subset)
             changed |= self._look(self._larger(subset, self.features))
+        if level + 1 < size:
+            pairs = self._with_pairs(level)
+            self._admit(pairs)
+            changed |= self._look(pairs)
         rests = {tuple(i for i in subset if i != left): left for left in subset}
         few = list(rests)
         if level > 1:
@@ -191,6 +199,27 @@ class SwapSearch:
         for subset in others:
             fresh += self._larger(subset, {*self.listed[size], *first})
         return fresh
+
+    def _with_pairs(self, level: int) -> list[Subset]:
+        """The best subset of a level with the pairs that explain most of what it leaves.
+
+        All neurons judge them: with a few it hardly shows what a weaker pair adds to a stronger.
+        """
+        pool, base = self.sample, self.best.at[level].subset if level else ()
+        residuals, modulators = pool.target.rows, np.ones((1, pool.target.n))
+        if base:
+            machine = tuned(pool, self.best.at[level].scaling)
+            fit = pool.fit(machine.scaling, machine.which, machine.ridge)
+            residuals, outputs = fit.leave_one_out().residuals, unit_rows(pool.target.rows - fit.E)
+            modulators = np.vstack([modulators, self._functions[0, list(base)], outputs])
+        rest = [i for i in self._paired if i not in base]
+        pairs = best_pairs(self._functions[:, rest], residuals, modulators, PROMISING)
+        return [tuple(sorted((*base, rest[i], rest[j]))) for i, j in pairs]
+
+    def _admit(self, subsets: Sequence[Subset]) -> None:
+        """Judge subsets by all neurons at once, whatever the first few would say of them."""
+        for judge, known in ((self.first, self.seen), (self.judge, self.known)):
+            known |= self._judged(judge, [s for s in subsets if s not in known])
 
     def _rank(self, subset: Subset) -> None:
         """List the features that are best together with a subset, for the next larger size."""

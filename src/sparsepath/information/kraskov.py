@@ -15,7 +15,7 @@ nearer, and the samples at distance zero are counted instead, in all three space
 Oh and Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"), with
 log in place of digamma: a value that is repeated so often has a frequency, and the share is
 :math:`\log(n\, m / n_x n_y)`. If every pair of values that occurs does so more than k times, the
-estimate is thereby the plug-in estimate, by the frequencies; and so it is, whatever the pairs that
+estimate is then the plug-in estimate, by the frequencies; and so it is, whatever the pairs that
 are rare, where both sides have few values, see :mod:`sparsepath.information.tables`.
 
 The second variant counts within the sides of the smallest rectangle around the k neighbours,
@@ -40,7 +40,7 @@ a standard error. It can fall below zero, where the truth is near zero, and it i
 in many dimensions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +49,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
-from sparsepath.arrays import Floats
+from sparsepath._core import neighbors as core
+from sparsepath.base.parameters import count
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_labels, check_target, refuse_extremes
-from sparsepath.data.threads import Threads
+from sparsepath.data.validation import check_labels, check_target, refuse_extremes
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count
 from sparsepath.information.tables import Codes, most_neighbors, shares
-from sparsepath.tuning import TUNING
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 MATRIX_UP_TO = 5000  # samples: 200 MB of distances
 VARIANTS = (1, 2)
@@ -79,10 +79,10 @@ class Estimate:
 class Estimator:
     """Mutual information of subsets of the features with the target, on given data.
 
-    Features XT, d x n, and targets YT, q x n, are rows; of classes those of ``target_rows``. Up to
-    a few thousand samples the distances of the last subset are kept, so that one more feature costs
-    the same whatever the size; beyond, or with ``use_tree``, trees are asked. Results do not depend
-    on the number of threads, which share the rows.
+    Features XT, d x n, and targets YT, q x n, are rows; for classification those of
+    ``target_rows``. Up to a few thousand samples the distances of the last subset are kept, so that
+    one more feature costs the same whatever the size; beyond, or with ``use_tree``, trees are
+    asked. Results do not depend on the number of threads, which share the rows.
     """
 
     def __init__(
@@ -103,8 +103,7 @@ class Estimator:
         self._columns: dict[int, Codes] = {}
         self._kept: tuple[int, ...] = ()
         self._distances: Floats | None = None
-        lows = range(0, self.n, TUNING.distance_rows)
-        self._parts = [(low, min(low + lows.step, self.n)) for low in lows]
+        self._loops = core.Neighbors(YT, self.psi, k, variant)
 
     def of(self, subset: Sequence[int]) -> Estimate:
         """Mutual information of a subset."""
@@ -123,11 +122,9 @@ class Estimator:
             for i in new:
                 self.of((*subset, i))
         elif new:
-            from sparsepath.information.compiled import addition_terms
-
             D = self._matrix(tuple(sorted(subset)))
             out = np.empty((len(new), self.n))
-            self._fill(out, addition_terms, D, self.XT, np.array(new))
+            self._loops.additions(D, self.XT, np.array(new), out, self.threads.n_threads)
             for i, terms in zip(new, out, strict=True):
                 self.known[frozenset((*subset, i))] = Estimate.of(terms)
         return [self.known[key] for key in keys]
@@ -139,10 +136,8 @@ class Estimator:
             return [self.of(tuple(key)) for key in keys]
         self._by_tables(keys)
         if any(key not in self.known for key in keys):
-            from sparsepath.information.compiled import removal_terms
-
             out = np.empty((len(subset), self.n))
-            self._fill(out, removal_terms, self.XT[list(subset)])
+            self._loops.removals(self.XT[list(subset)], out, self.threads.n_threads)
             for key, terms in zip(keys, out, strict=True):
                 self.known.setdefault(key, Estimate.of(terms))
         return [self.known[key] for key in keys]
@@ -175,8 +170,6 @@ class Estimator:
 
     def _matrix(self, subset: tuple[int, ...]) -> Floats:
         """Distances over the subset, made from the last ones where they are part of it."""
-        from sparsepath.information import compiled
-
         if not subset:
             return np.empty((0, 0))
         if self._distances is None:
@@ -184,43 +177,30 @@ class Estimator:
         D = self._distances
         start = self._kept if set(self._kept) <= set(subset) else ()
         more = [i for i in subset if i not in start]
-
-        def widen(part: tuple[int, int]) -> None:
-            for i in more:
-                compiled.widen(D, self.XT[i], *part, not start and i == more[0])
-
-        self.threads.map(widen, self._parts)
+        for i in more:
+            core.widen(D, self.XT[i], not start and i == more[0], self.threads.n_threads)
         self._kept = subset
         return D
 
     def _terms(self, subset: list[int]) -> Floats:
         if self.tree:
             return tree_terms(self.XT[subset].T, self.YT.T, self.k, self.variant, self.psi)
-        from sparsepath.information.compiled import subset_terms
-
         out = np.empty(self.n)
-        self._fill(out, subset_terms, self.XT[subset])
+        self._loops.subset(self.XT[subset], out, self.threads.n_threads)
         return out
-
-    def _fill(self, out: Floats, loop: Callable[..., None], *of: Any) -> None:
-        """The samples' shares by a compiled loop over each thread's rows."""
-        told = (self.k, self.psi, self.variant, out)
-        self.threads.map(lambda part: loop(*of, self.YT, *part, *told), self._parts)
 
 
 def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Floats:
     """The samples' shares by trees: the same numbers, cheaper for many samples in few dimensions.
 
-    A sample is its own neighbour at distance zero here, so that k + 1 are asked for.
+    A sample is its own neighbour at distance zero here, so that k + 1 are requested.
     """
-    from sparsepath.information.compiled import ABOVE, BELOW, FAR
-
     X, Y = np.ascontiguousarray(X), np.ascontiguousarray(Y)
     Z = np.hstack([X, Y])
     joint, marginals = cKDTree(Z), [(cKDTree(X), X), (cKDTree(Y), Y)]
     # One more than needed: it shows whether the k-th is alone at its distance.
     far, who = joint.query(Z, min(k + 2, len(Z)), p=np.inf)
-    reached = np.minimum(k, (far < FAR).sum(1) - 1)
+    reached = np.minimum(k, (far < core.FAR).sum(1) - 1)
     eps = np.take_along_axis(far, reached[:, None], 1)[:, 0]
 
     def inside(tree: cKDTree, points: Floats, radius: Floats) -> NDArray[np.intp]:
@@ -228,9 +208,9 @@ def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Float
         return np.asarray(found, dtype=np.intp)
 
     def nearer(tree: cKDTree, points: Floats, radius: Floats) -> NDArray[np.intp]:
-        return inside(tree, points, np.nextafter(radius * BELOW, 0))
+        return inside(tree, points, np.nextafter(radius * core.BELOW, 0))
 
-    m = (far < (eps * BELOW)[:, None]).sum(1)
+    m = (far < (eps * core.BELOW)[:, None]).sum(1)
     zero = eps == 0
     m[zero] = inside(joint, Z[zero], eps[zero])
     nx, ny = (nearer(*marginal, eps) for marginal in marginals)
@@ -240,13 +220,13 @@ def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Float
     first[reached == 0] = -psi[n]
     if variant == 1:
         return first
-    within = far <= (eps * ABOVE)[:, None]
+    within = far <= (eps * core.ABOVE)[:, None]
     second = psi[reached] - 1 / np.maximum(reached, 1)
     alone = within.sum(1) == reached + 1
     for tree, points in marginals:
         steps = np.abs(points[who] - points[:, None]).max(2)
         side = np.where(within, steps, 0.0).max(1)
-        upto = inside(tree, points, side * ABOVE)
+        upto = inside(tree, points, side * core.ABOVE)
         alone &= (side > 0) & (upto - nearer(tree, points, side) == 1)
         second -= psi[upto - 1]
     return np.where(alone, second, first)
@@ -257,18 +237,11 @@ def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True)
     if not isinstance(discrete, bool | np.bool_):
         raise InputError(f"discrete_target={discrete!r}; use True (classes) or False (numbers).")
     if discrete:
-        from sparsepath.information.compiled import FAR
-
         codes = np.unique(check_labels(y, n_samples), return_inverse=True)[1]
-        return FAR * codes.astype(np.float64)[None]
-    try:
-        Y, _ = check_target(y, n_samples)
-    except ValueError as error:
-        if any(isinstance(value, str) for value in np.ravel(np.asarray(y))):
-            raise InputError(
-                "y holds text; if these are classes, say discrete_target=True."
-            ) from error
-        raise
+        return core.FAR * codes.astype(np.float64)[None]
+    if any(isinstance(value, str) for value in np.ravel(np.asarray(y))):
+        raise InputError("y holds text; if these are classes, say discrete_target=True.")
+    Y, _ = check_target(y, n_samples)
     refuse_extremes(Y)
     return standardise(Y)[0] if standardize else np.ascontiguousarray(Y.T)
 
@@ -312,7 +285,7 @@ def mutual_information(
         Whether y holds classes, labels of any kind, and not numbers: classes are different or the
         same, never near.
     n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
+        Number of threads; None: one per core. Affects speed only.
 
     Returns
     -------

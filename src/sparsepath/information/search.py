@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import effective_n_jobs
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads, sent_elsewhere
+from sparsepath.base import Trail
 from sparsepath.information.kraskov import Estimator
-from sparsepath.running import Trail
-from sparsepath.steps import Step
+from sparsepath.path.steps import Step
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads, sent_elsewhere
 
 MI_SEARCHES = ("forward", "forward-backward")
 Tell = Callable[[], bool]  # asked after every step; whether to end there

@@ -5,9 +5,15 @@ The plug-in estimate is the mean over the samples of
 .. math:: \log \frac{n\, c_{xy}}{c_x\, c_y}
 
 with the numbers c of samples that have the same values of both, of x and of y. Values are mere
-names here. It takes values for discrete where they are few: where the table of all pairs that could
-occur has more than k samples to a cell on average, as many as neighbours are asked for. There its
-bias upwards, (values of x - 1)(values of y - 1) / 2n, is less than 1 / 2(k + 1).
+names here. The plug-in entropy of m values that occur is too small by about (m - 1) / 2n (Miller
+1955); corrected for that, the mutual information is the plug-in estimate less
+
+.. math:: \frac{m_{xy} - m_x - m_y + 1}{2n}
+
+which is (m_x - 1)(m_y - 1) / 2n if all pairs occur. Without it every further column of noise would
+seem to say a little. Values are taken for discrete where they are few: where the table of all pairs
+that could occur has more than k samples to a cell on average, as many as the estimator by
+neighbours uses.
 """
 
 from dataclasses import dataclass
@@ -15,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath.system.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +55,9 @@ def most_neighbors(x: Codes, y: Codes) -> int:
 
 
 def shares(x: Codes, y: Codes) -> Floats:
-    """What each sample contributes to the mean."""
+    """What each sample contributes to the mean, an equal part of the correction included."""
     n, pairs = len(x.of), x.of * y.values + y.of
-    both = np.bincount(pairs)[pairs]
-    return np.asarray(
-        np.log(both) + np.log(n) - np.log(np.bincount(x.of)[x.of]) - np.log(np.bincount(y.of)[y.of])
-    )
+    table = np.bincount(pairs)
+    bias = (np.count_nonzero(table) - x.values - y.values + 1) / (2 * n)
+    of_x, of_y = np.bincount(x.of)[x.of], np.bincount(y.of)[y.of]
+    return np.asarray(np.log(table[pairs]) + np.log(n) - np.log(of_x) - np.log(of_y) - bias)

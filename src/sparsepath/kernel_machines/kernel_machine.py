@@ -2,23 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
+from sparsepath.base import Formula, Gaussian, Predictor
+from sparsepath.base.parameters import flag, positive
+from sparsepath.base.selector import TakesSparse
+from sparsepath.base.targets import RegressorFace, dense, weights_of
 from sparsepath.data.columns import moments
-from sparsepath.data.door import check_features
-from sparsepath.data.splitting import splits_of
+from sparsepath.data.splits import splits_of
+from sparsepath.data.validation import check_features
 from sparsepath.errors import InputError, warn_user
-from sparsepath.faces.parameters import positive
-from sparsepath.faces.targets import RegressorFace, dense, weights_of
 from sparsepath.kernel_machines.lssvm import Blocks, gaussian_kernel, residuals, squared_distances
-from sparsepath.running import Formula, Gaussian, Predictor
-from sparsepath.selector import TakesSparse
+from sparsepath.system.arrays import Floats
 
 GAMMAS = np.logspace(-1, 8, 19)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
@@ -30,7 +29,8 @@ def grid(given: Any, name: str, default: Floats) -> list[float]:
         if given != "tune":
             raise InputError(f"{name}={given!r}; use a number, a list of numbers, or 'tune'.")
         return [float(value) for value in default]
-    values = [given] if isinstance(given, Real) else list(given)
+    is_list = isinstance(given, Sequence) or getattr(given, "ndim", 0) == 1
+    values = list(given) if is_list else [given]
     if not values:
         raise InputError(f"{name} is an empty list; give at least one value.")
     return [positive(name, value) for value in values]
@@ -73,6 +73,15 @@ def default_widths(Z: Floats, weights: Floats | None = None) -> Floats:
 class KernelModel(Predictor):
     """Gaussians on the samples, of some standardised columns."""
 
+    parts: ClassVar = {
+        "columns": "column d",
+        "mean": "float d",
+        "scale": "float d",
+        "support": "float u d",
+        "sigma2": "float",
+        "dual": "float u t",
+        "bias": "float t",
+    }
     columns: NDArray[np.intp]
     mean: Floats
     scale: Floats
@@ -113,7 +122,7 @@ class _KernelMachine(TakesSparse):
     def _scaled(self, X: Floats, weights: Floats | None) -> Floats:
         """Standardise and remember how."""
         self._mean, self._scale, self._varies = moments(X, weights)
-        if not self.standardize:
+        if not flag("standardize", self.standardize):
             self._mean, self._scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         return (X - self._mean) / self._scale
 

@@ -21,13 +21,12 @@ y and 1, and then beta is S times theirs and a residual theirs divided by S_nn.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from sparsepath.arrays import Floats
+from sparsepath.system.arrays import Floats
 
 Block = NDArray[np.intp]
 Blocks = Sequence[Block] | None  # samples that are left out together; None: each by itself
@@ -71,6 +70,12 @@ class LSSVM:
         beta = self._Q @ (inverse[:, None] * (self._QY - np.outer(self._ones, b)))
         return beta, b, inverse, self._Q @ scaled, s
 
+    def residuals(self, gamma: float, blocks: Blocks) -> Floats:
+        """Residuals of every sample when it (``blocks=None``) or its block is left out, N x T."""
+        if blocks is None:
+            return self.loo_residuals(gamma)
+        return self.block_residuals(gamma, blocks)
+
     def loo_residuals(self, gamma: float) -> Floats:
         """Residuals of every sample when it is left out, N x T."""
         beta, _, inverse, a, s = self._fit(gamma)
@@ -106,9 +111,7 @@ def residuals(
     if len(gammas) == 1 and blocks is None:
         return [_loo_once(K, Y, gammas[0], weights)]
     machine = LSSVM(K, Y, weights)
-    if blocks is None:
-        return [machine.loo_residuals(gamma) for gamma in gammas]
-    return [machine.block_residuals(gamma, blocks) for gamma in gammas]
+    return [machine.residuals(gamma, blocks) for gamma in gammas]
 
 
 def _loo_once(K: Floats, Y: Floats, gamma: float, weights: Floats | None) -> Floats:
@@ -121,41 +124,3 @@ def _loo_once(K: Floats, Y: Floats, gamma: float, weights: Floats | None) -> Flo
     s = a @ roots
     beta = inverse @ Y - np.outer(a, (a @ Y) / s)
     return beta / ((inverse.diagonal() - a * a / s) * roots)[:, None]
-
-
-@dataclass(frozen=True)
-class Addition:
-    """An input to add: its cross-validation residuals and the parameters that gave them."""
-
-    feature: int
-    residuals: Floats
-    gamma: float
-    sigma2: float
-
-
-def best_addition(
-    X: Floats,
-    Y: Floats,
-    near: Floats,
-    candidates: Sequence[int],
-    gammas: Sequence[float],
-    sigma2s: Sequence[float],
-    blocks: Blocks,
-) -> Addition:
-    """The candidate of least cross-validation error, at its best gamma and sigma2.
-
-    Only a candidate's own column is added to the squared distances ``near`` of the inputs chosen so
-    far, and all gammas share one factorisation. Ties go to the first of candidates, sigma2s and
-    gammas.
-    """
-    best: tuple[float, Addition] | None = None
-    for i in candidates:
-        D = near + (X[:, i, None] - X[:, i]) ** 2
-        for sigma2 in sigma2s:
-            found = residuals(np.exp(D / -sigma2), Y, gammas, blocks)
-            for gamma, e in zip(gammas, found, strict=True):
-                error = float((e * e).mean(axis=1).mean())
-                if best is None or error < best[0] * (1 - 1e-12):
-                    best = (error, Addition(i, e, gamma, sigma2))
-    assert best is not None
-    return best[1]

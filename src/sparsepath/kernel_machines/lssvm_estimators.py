@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.arrays import Floats
-from sparsepath.classes import coded, winners
-from sparsepath.data.door import check_features
-from sparsepath.data.threads import Threads
-from sparsepath.faces.targets import ClassifierFace, dense, weights_of
+from sparsepath.base import explained
+from sparsepath.base.targets import ClassifierFace, dense, weights_of
+from sparsepath.data.classes import coded, winners
+from sparsepath.data.validation import check_features
 from sparsepath.kernel_machines.kernel_machine import (
     GAMMAS,
     KernelModel,
@@ -21,7 +20,8 @@ from sparsepath.kernel_machines.kernel_machine import (
     warn_of_end,
 )
 from sparsepath.kernel_machines.lssvm import LSSVM, gaussian_kernel
-from sparsepath.running import explained
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False)
@@ -84,8 +84,8 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
         The error of every pair.
     dual_coef_, intercept_ : arrays
         beta and b.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -120,15 +120,33 @@ class LSSVMClassifier(ClassifierFace, _LSSVM):
 
     Parameters
     ----------
-    gamma, sigma2, cv, standardize
-        As for ``LSSVMRegressor``; values are compared by the squared error of the targets.
+    gamma : float, list of float or "tune", default="tune"
+        Weight of the errors against the smoothness: larger, a closer fit. Values are compared by
+        the squared error of the targets.
+    sigma2 : float, list of float or "tune", default="tune"
+        Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
+        Values are compared by the squared error of the targets.
+    cv : "loo", int or splitter, default="loo"
+        How values are compared: exact leave-one-out, or folds that cover every sample once. Values
+        are compared by the squared error of the targets.
+    standardize : bool, default=True
+        Scale inputs to zero mean and unit variance first. Values are compared by the squared error
+        of the targets.
 
     Attributes
     ----------
     cv_accuracy_ : float
         Share of samples classified rightly when left out.
-    gamma_, sigma2_, cv_error_, cv_results_, n_features_in_, feature_names_in_
-        As for ``LSSVMRegressor``.
+    gamma_, sigma2_ : float
+        In use.
+    cv_error_ : float
+        Mean squared cross-validation error, in squared units of the target, summed over targets.
+    cv_results_ : list of dict
+        The error of every pair.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+    classes_ : array
+        Class labels.
 
     Examples
     --------

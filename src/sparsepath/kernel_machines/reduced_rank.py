@@ -1,6 +1,6 @@
 """Reduced-rank kernel ridge regression: a few samples stand for all, exact leave-one-out.
 
-Cawley and Talbot (2002). Samples S are chosen by :mod:`sparsepath.orders.reconstruction`,
+Cawley and Talbot (2002). Samples S are chosen by :mod:`sparsepath.base.reconstruction`,
 with K_SS = L L' and F = L^-1 K_S. (|S| x N). Then, equation 7,
 
     minimise  beta' K_SS beta / 2 + (gamma / 2) |y - K_.S beta - b|^2
@@ -22,16 +22,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular, svd
 
-from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features, column_indices
-from sparsepath.data.threads import Threads
+from sparsepath.base import explained
+from sparsepath.base.parameters import count, share
+from sparsepath.base.reconstruction import Reconstruction, reconstruct
+from sparsepath.base.targets import dense, weights_of
+from sparsepath.data.validation import check_features, column_indices
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, positive
-from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import KernelModel, _KernelMachine, _SeveralTargets
 from sparsepath.kernel_machines.lssvm import Blocks, gaussian_kernel
-from sparsepath.orders.reconstruction import Reconstruction, reconstruct
-from sparsepath.running import explained
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 
 class ReducedRank:
@@ -71,12 +71,16 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
 
     Parameters
     ----------
-    gamma, sigma2, standardize
-        As for ``LSSVMRegressor``.
+    gamma : float, list of float or "tune", default="tune"
+        Weight of the errors against the smoothness: larger, a closer fit.
+    sigma2 : float, list of float or "tune", default="tune"
+        Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
+    standardize : bool, default=True
+        Scale inputs to zero mean and unit variance first.
     max_samples : int or None, default=None
         Most samples to take.
     tolerance : float, default=1e-10
-        A sample of which less than this is left after reconstruction makes the matrix singular.
+        A sample with a smaller residual after reconstruction makes the matrix singular.
     columns : list of int or str, optional
         Inputs to use; default all.
 
@@ -84,10 +88,18 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     ----------
     samples_ : array of int
         The samples in use, in order of choice.
-    gamma_, sigma2_, cv_error_, cv_residuals_, cv_results_, dual_coef_, intercept_
-        As for ``LSSVMRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    gamma_, sigma2_ : float
+        In use.
+    cv_error_ : float
+        Mean squared cross-validation error, in squared units of the target, summed over targets.
+    cv_residuals_ : array, of the shape of y
+        Residual of every sample when it (or its fold) is left out.
+    cv_results_ : list of dict
+        The error of every pair.
+    dual_coef_, intercept_ : arrays
+        beta and b.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -140,7 +152,7 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     def _machine(
         self, K: Floats, Y: Floats, weights: Floats | None
     ) -> tuple[ReducedRank, NDArray[np.intp]]:
-        tolerance = positive("tolerance", self.tolerance)
+        tolerance = share("tolerance", self.tolerance)
         basis = reconstruct(K, self.max_samples or len(K), tolerance, weights)
         return ReducedRank(basis, Y, weights), basis.chosen
 

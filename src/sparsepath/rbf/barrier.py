@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
-from sparsepath.arrays import Floats
+from sparsepath._core import rbf as core
+from sparsepath.system.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,10 @@ def barrier(shares: Floats, x: InteriorPoint, parts: str = "both") -> float:
     return -float(shares[moving] @ np.log(x.all[moving]))
 
 
-class NewtonSystem:
-    """The factored system; see the module. ``parts``: "both", "alpha" or "weights" may move.
+def newton_system(
+    H: Floats, curvature: InteriorPoint, parts: str, lam: float, lam_w: Floats
+) -> core.NewtonSystem:
+    """The factored system; see the module. It is not ``positive`` if nothing can be solved.
 
     Parameters
     ----------
@@ -122,39 +124,12 @@ class NewtonSystem:
         Gauss-Newton Hessian of the part that moves; overwritten.
     curvature : InteriorPoint
         The second derivatives of the logarithms: D_u, D_v, D_w and q of both budgets.
+    parts : {"both", "alpha", "weights"}
+        What may move.
     lam : float
         Damping of alpha and s.
     lam_w : array
         Damping of the weights.
-
-    Attributes
-    ----------
-    positive : bool
-        Whether it is positive definite; nothing can be solved if not.
-    parts : tuple
-        What the compiled loops need to solve it: the transpose of the factor, c, 1 / b and theta.
     """
-
-    def __init__(
-        self,
-        H: Floats,
-        curvature: InteriorPoint,
-        parts: str,
-        lam: float,
-        lam_w: Floats,
-    ) -> None:
-        from sparsepath.rbf import compiled
-
-        n = 0 if parts == "weights" else curvature.n_alpha
-        self._n_alpha, self.lam = curvature.n_alpha, lam
-        c, inverse, theta = compiled.eliminate(H.T, curvature.all, n, curvature.n_alpha, lam, lam_w)
-        factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
-        self.positive = info == 0
-        self.parts: tuple[Floats, Floats, Floats, float] = (factor.T, c, inverse, theta)
-
-    def solve(self, slopes: Floats) -> InteriorPoint:
-        """The step -(system)^-1 (slopes by alpha, s, w); what does not move gets zeros."""
-        from sparsepath.rbf import compiled
-
-        n = self._n_alpha
-        return InteriorPoint(compiled.solution(*self.parts, slopes, n, False), n)
+    n, moves = curvature.n_alpha, parts != "weights"
+    return core.NewtonSystem(H.T, curvature.all, n, moves, lam, lam_w)

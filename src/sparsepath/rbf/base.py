@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Axes, Floats
-from sparsepath.classes import coded
-from sparsepath.data.door import check_features, check_labels
+from sparsepath.base import seed_of
+from sparsepath.base.parameters import count, one_of, positive
+from sparsepath.base.selector import SearchingSelector
+from sparsepath.base.targets import ClassifierFace, RegressorFace, dense, one_target
+from sparsepath.data.classes import coded
+from sparsepath.data.validation import check_features, check_labels
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, dense, one_target
 from sparsepath.rbf.model import RBFOptions, Training
-from sparsepath.running import seed_of
-from sparsepath.selector import SearchingSelector
+from sparsepath.system.arrays import Axes, Floats
 
 SOLVERS = ("direct", "alternating")
 SCHEDULES = ("robust", "paper")
@@ -68,7 +68,7 @@ class _SparseRBF(SearchingSelector, RBFOptions):
         raise NotImplementedError
 
     def _known(self, y: Any, n_samples: int) -> Floats:
-        """The same of a fitted estimator, for data of which the classes are known."""
+        """The same of a fitted estimator, for data with known classes."""
         raise NotImplementedError
 
     def permutation_importances(

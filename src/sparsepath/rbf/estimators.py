@@ -5,16 +5,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from sparsepath.arrays import Floats, Vector
-from sparsepath.data.threads import Threads
+from sparsepath.base import Found, Run, fitting, opened
+from sparsepath.base.parameters import positive
+from sparsepath.base.targets import dense, weights_of
 from sparsepath.errors import warn_user
-from sparsepath.faces.parameters import positive
-from sparsepath.faces.targets import dense, weights_of
+from sparsepath.path.steps import Step
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.grid import mean_se
 from sparsepath.rbf.model import Trainer, Training, empty_model
-from sparsepath.running import Found, Run, fitting, opened
-from sparsepath.steps import Step
+from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False)
@@ -57,7 +57,7 @@ class _OneFit(_SparseRBF):
         with Threads(1):
             trainer = Trainer.placed((X, y, weights), counted, r, t, options)
             seed = options.random_state
-            with Run(self, given, whole, method="sparse-rbf", found=found, seed=seed) as run:
+            with Run(self, given, whole, method="rbf", found=found, seed=seed) as run:
                 trainer.run(lambda solution: run.check(f"mu = {solution.mu:.1e}"))
             run.settle()
         if not run.stopped:
@@ -95,8 +95,8 @@ class _OneFit(_SparseRBF):
         if not solution.converged:
             last = solution.stages[-1]
             warn_user(
-                f"the fit is not finished: at mu={last.mu:.1e} the objective could still fall by "
-                f"about {last.decrement:.1e}; raise max_iter, or use solver='direct' with "
+                f"the fit did not converge: at mu={last.mu:.1e} the objective could still decrease "
+                f"by about {last.decrement:.1e}; increase max_iter, or use solver='direct' with "
                 "schedule='robust'.",
             )
         slack = (
@@ -104,91 +104,92 @@ class _OneFit(_SparseRBF):
             ("t", 1.0 - solution.w.sum() / self.t_),
         )
         loose = [f"{name} (by {part:.0%})" for name, part in slack if part > 0.05]
-        if loose and solution.converged:
+        if loose and solution.converged and len(training.model.columns):
             warn_user(
-                f"the budget {' and '.join(loose)} is not used up: a larger one changes nothing.",
-            )
-        if training.missed:
-            warn_user(
-                f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
-                f"raises the training error from {solution.error:.3g} to {training.error:.3g} of "
-                "the variance; lower relevance to keep them."
+                f"the budget {' and '.join(loose)} is not exhausted; a larger one has no effect.",
             )
 
 
 @dataclass(eq=False, repr=False)
 class SparseRBFRegressor(_Regression, _OneFit):
-    """A network of Gaussians that selects its inputs and its basis functions at once.
+    """RBF network with simultaneous selection of inputs and basis functions.
 
-    Every input has a weight of its own in the distance, and both the weights and the coefficients
-    have a budget: few of either are left. The fit minimises the mean squared error of standardised
-    data subject to sum |alpha| <= r and sum w <= t, w >= 0 (Tikka 2008), by an interior-point
-    method. Inputs and target are standardised inside.
+    Every input has its own weight in the distance. Weights and coefficients have budgets, which
+    make both sparse: the fit minimises the mean squared error of standardised data subject to
+    sum |alpha| <= r and sum w <= t, w >= 0 (Tikka 2008), by an interior-point method. Inputs and
+    target are standardised internally.
 
     Parameters
     ----------
     r : float, default=50.0
-        Budget of the coefficients, bias included: larger, more basis functions.
+        Budget of the coefficients including the bias; larger values give more basis functions.
     t : float, default=0.5
-        Budget of the inputs' weights: larger, narrower Gaussians and more inputs.
+        Budget of the input weights; larger values give narrower Gaussians and more inputs.
     solver : {"direct", "alternating"}, default="direct"
-        All parameters at once, or coefficients and weights by turns, which is slower and stops
-        short of the optimum where the two are coupled strongly.
+        Optimise all parameters jointly, or coefficients and weights alternately, which is slower
+        and may stop short of the optimum if the two are strongly coupled.
     schedule : {"robust", "paper"}, default="robust"
-        A primal-dual path, or the printed Algorithms 1 to 3, which often end unconverged.
+        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
-        Where basis functions may sit: on the samples, on so many places, or as given; "auto": on
-        the samples up to 300 of them, beyond that on 300 places. A fit costs the cube of their
-        number.
+        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
-        How a number of centres is placed: k-means, or the samples of least mean reconstruction
-        error.
+        How a number of centres is placed: k-means, or the samples with the lowest mean
+        reconstruction error.
     n_init : int, default=1
-        Starts. The first is at alpha = 0, the others (with ``schedule="paper"``: all) draw signs;
-        the best is kept.
+        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
+        random signs; the best is kept.
     relevance : float, default=0.01
-        An input with less than this part of the largest weight is not selected, and the
-        coefficients are found again without it; a warning says so if it is missed, that is, if the
-        training error grows by more than one per cent and more than by chance. 0: all that are not
-        zero.
+        Inputs with less than this fraction of the largest weight are removed and the coefficients
+        refitted, unless the training error then grows by more than one per cent and by more than
+        chance explains. 0: keep all nonzero inputs.
     mu_min : float, default=1e-6
-        Where the barrier ends: the smaller, the nearer to the optimum. ``duality_gap_`` says how
-        near, and grows with ``r`` as well.
+        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
+        how close; it also grows with ``r``.
     max_iter : int, default=100
-        Iterations for each value of the barrier parameter.
+        Maximum number of iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
-        For drawn starts and k-means.
+        Random seed for starts, centres and k-means.
     validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors: a number of
-        folds ("auto": five), a splitter of scikit-learn's, or rows. With None there are none.
+        Outer cross-validation for the honest errors: a number of folds ("auto": five), a
+        scikit-learn splitter, or a list of splits. None: no honest errors.
     callback : callable, optional
         Called with the path so far after every value of the barrier parameter but the last; a true
-        value ends the fit, and what was found is kept (``path_.stopped`` is then "asked to").
-        Ctrl-C does the same once there is something to keep.
+        return value stops the fit and keeps the result so far (``path_.stopped`` is then "asked
+        to"). Ctrl-C does the same once there is a result.
 
     Attributes
     ----------
     selected_ : array of int
-        Inputs in use, by falling weight.
+        Selected inputs, by decreasing weight.
     feature_weights_, feature_importances_ : arrays of shape (n_features,)
-        Weights for standardised inputs, zero if not in use; the same as shares of their sum. A
+        Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
         weight is not an effect size: see ``permutation_importances``.
     centres_ : array
-        Centres in use, of the inputs in use, in the units of the data.
+        Centres in use, restricted to the selected inputs, in units of the data.
     selected_centres_ : array of int
-        Which of the samples (or of the centres given, or placed by k-means) they are.
+        Their indices among the samples (or among the given or placed centres).
     coef_, intercept_ : array, float
-        Coefficients of the basis functions and the bias, in the units of the target.
+        Coefficients of the basis functions and the bias, in units of the target.
     duality_gap_ : float
-        How much the linearised error could still fall within the budgets, of the variance.
+        How much the linearised error could still decrease within the budgets, relative to the
+        variance of the target.
     objective_, training_error_ : float
-        J and the mean squared error of standardised data, before pruning.
-    converged_, n_iter_, stages_
-        Whether the last stage came to its end; iterations in all and stage by stage.
+        Objective J and the mean squared error of standardised data, before pruning.
+    converged_, n_iter_, stages_ : bool, int, list
+        Whether the last stage converged; number of iterations in total and per stage.
     r_, t_ : float
-        The budgets.
+        Budgets in use.
     path_ : SelectionPath
         The empty model and this one, with training errors; ``SparseRBFRegressorCV`` has more.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -202,18 +203,51 @@ class SparseRBFRegressor(_Regression, _OneFit):
 
 @dataclass(eq=False, repr=False)
 class SparseRBFClassifier(_TwoClasses, _OneFit):
-    """``SparseRBFRegressor`` for two classes: a network fitted to the targets -1 and +1.
+    """RBF network for two classes with selection of inputs and basis functions.
 
-    Least squares to class numbers, as in ``LSSVMClassifier``. Three classes and more are refused,
-    because each would select inputs of its own: ``sklearn.multiclass.OneVsRestClassifier`` fits one
-    network for each.
+    Least squares on targets -1 and +1, as in ``LSSVMClassifier``. Three or more classes raise an
+    error, because each would select its own inputs: ``sklearn.multiclass.OneVsRestClassifier`` fits
+    one network per class.
 
     Parameters
     ----------
-    r, t, solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter
-        As for ``SparseRBFRegressor``.
-    random_state, validation, callback
-        As for ``SparseRBFRegressor``.
+    r : float, default=50.0
+        Budget of the coefficients including the bias; larger values give more basis functions.
+    t : float, default=0.5
+        Budget of the input weights; larger values give narrower Gaussians and more inputs.
+    solver : {"direct", "alternating"}, default="direct"
+        Optimise all parameters jointly, or coefficients and weights alternately, which is slower
+        and may stop short of the optimum if the two are strongly coupled.
+    schedule : {"robust", "paper"}, default="robust"
+        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+    centres : "auto", "all", int or array of shape (M, n_features), default="auto"
+        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        their number.
+    placing : {"kmeans", "reconstruction"}, default="kmeans"
+        How a number of centres is placed: k-means, or the samples with the lowest mean
+        reconstruction error.
+    n_init : int, default=1
+        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
+        random signs; the best is kept.
+    relevance : float, default=0.01
+        Inputs with less than this fraction of the largest weight are removed and the coefficients
+        refitted, unless the training error then grows by more than one per cent and by more than
+        chance explains. 0: keep all nonzero inputs.
+    mu_min : float, default=1e-06
+        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
+        how close; it also grows with ``r``.
+    max_iter : int, default=100
+        Maximum number of iterations for each value of the barrier parameter.
+    random_state : int, RandomState or None, default=0
+        Random seed for starts, centres and k-means.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors: a number of folds ("auto": five), a
+        scikit-learn splitter, or a list of splits. None: no honest errors.
+    callback : callable, optional
+        Called with the path so far after every value of the barrier parameter but the last; a true
+        return value stops the fit and keeps the result so far (``path_.stopped`` is then "asked
+        to"). Ctrl-C does the same once there is a result.
 
     Attributes
     ----------
@@ -221,10 +255,35 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         The two labels; the second has the target +1.
     path_ : SelectionPath
         Its errors are squared errors of the targets -1 and +1.
-    selected_, feature_weights_, feature_importances_, centres_, coef_, intercept_, duality_gap_
-        As for ``SparseRBFRegressor``; so are the other attributes.
-    r_, t_, converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
-        As for ``SparseRBFRegressor``.
+    selected_ : array of int
+        Selected inputs, by decreasing weight. So are the other attributes.
+    feature_weights_, feature_importances_ : arrays of shape (n_features,)
+        Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
+        weight is not an effect size: see ``permutation_importances``. So are the other attributes.
+    centres_ : array
+        Centres in use, restricted to the selected inputs, in units of the data. So are the other
+        attributes.
+    coef_, intercept_ : array, float
+        Coefficients of the basis functions and the bias, in units of the target. So are the other
+        attributes.
+    duality_gap_ : float
+        How much the linearised error could still decrease within the budgets, relative to the
+        variance of the target. So are the other attributes.
+    r_, t_ : float
+        Budgets in use.
+    converged_, n_iter_, stages_ : bool, int, list
+        Whether the last stage converged; number of iterations in total and per stage.
+    objective_, training_error_ : float
+        Objective J and the mean squared error of standardised data, before pruning.
+    selected_centres_ : array of int
+        Their indices among the samples (or among the given or placed centres).
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------

@@ -4,23 +4,28 @@ A small t makes a fit sparse and wide at once, so that its inputs may be good an
 for every t the inputs that a fit chose are fitted again with budgets of their own ("relaxed"): on
 every training part those that were chosen there, so that the error is one of cross-validation as
 before. Their budgets are found by walking down from node to node of the same grid, beyond its ends
-where these were not given.
+where these were not given. All pairs of budgets are tried, by complete fits, as the paper does;
+``elimination`` is the search for when no lists of budgets are given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads
+from sparsepath.base import Trail
+from sparsepath.path.steps import Step
 from sparsepath.rbf.model import RBFOptions, Trainer, Training, empty_model
-from sparsepath.running import Trail
-from sparsepath.steps import Step
+from sparsepath.rbf.primal_dual import RBFSolution
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 Node = tuple[int, int]
+Place = TypeVar("Place")
 
 SMALLEST_R, MOST_PER_CENTRE = 2.0, 4.0
 DISTANCES = (0.04, 10.0)  # the mean weighted squared distance of two samples, at the ends of t
@@ -123,6 +128,8 @@ class Fold:
     """A fit on a training part: its error on the test part, and what it uses."""
 
     error: float
+    squares: Floats  # squared residuals of the test part
+    weights: Floats | None  # of its samples
     columns: NDArray[np.intp]
     n_centres: int
     converged: bool
@@ -131,13 +138,27 @@ class Fold:
         return self.error, len(self.columns), self.n_centres, self.converged
 
 
+def scored(
+    of_test: tuple[Floats, Floats, Floats | None],
+    outputs: Floats,
+    columns: NDArray[np.intp],
+    n_centres: int,
+    converged: bool,
+) -> Fold:
+    """A fit by its outputs for the inputs, target and weights of a test part."""
+    _, y, weights = of_test
+    squares = (y - outputs) ** 2
+    error = float(np.average(squares, weights=weights)) if len(y) else np.nan
+    return Fold(error, squares, weights, columns, n_centres, converged)
+
+
 class SplitFits:
     """Fits on the training part of one split, which share its data: one may run at a time."""
 
     def __init__(self, data: GridData, split: Split) -> None:
         train, test = map(data.counted, split)
         X, y, weights = data.of(train)
-        self._X, self._y, self._weights = data.of(test)
+        self._test = data.of(test)
         self._mean = float(np.average(y, weights=weights))
         self._trainer = None
         if X.shape[1]:
@@ -146,14 +167,12 @@ class SplitFits:
     def at(self, r: float, t: float) -> Fold:
         """The fit of these budgets; without inputs it is the mean."""
         if self._trainer is None:
-            return Fold(self._error(self._mean), np.zeros(0, dtype=np.intp), 0, True)
+            means = np.full(len(self._test[1]), self._mean)
+            return scored(self._test, means, np.zeros(0, dtype=np.intp), 0, True)
         fit = self._trainer.at(r, t).run()
-        model = fit.model
-        error = self._error(model.predict(self._X))
-        return Fold(error, model.columns, len(model.coef), fit.solution.converged)
-
-    def _error(self, outputs: Floats | float) -> float:
-        return float(np.average((self._y - outputs) ** 2, weights=self._weights))
+        model, converged = fit.model, fit.solution.converged
+        outputs = model.predict(self._test[0])
+        return scored(self._test, outputs, model.columns, len(model.coef), converged)
 
 
 def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fold]:
@@ -169,97 +188,165 @@ def relax(
     grid: Grid,
     chosen: Sequence[NDArray[np.intp]],
     starts: Sequence[Node],
-) -> tuple[Node, Floats]:
-    """Budgets for inputs that were chosen on each split, and the errors of the splits.
+) -> tuple[Node, list[Fold]]:
+    """Budgets for inputs that were chosen on each split, and the fits on the splits.
 
     From the best of the starts to the best node around it as long as that is better, by a
     thousandth at least.
     """
-    errors: dict[Node, Floats] = {}
+    known: dict[Node, list[Fold]] = {}
 
     def error(node: Node) -> float:
-        if node not in errors:
+        if node not in known:
             r, t = grid.at(node)
-            errors[node] = np.array([each.at(r, t).error for each in fits])
-        return float(errors[node].mean())
+            known[node] = [each.at(r, t) for each in fits]
+        return mean_error(known[node])
 
     with Threads(1):
         fits = [
             SplitFits(data.on(columns), split)
             for split, columns in zip(splits, chosen, strict=True)
         ]
-        at = min(starts, key=error)
-        while True:
-            best = min(grid.around(at), key=error, default=at)
-            if not error(best) < BETTER * error(at):
-                return at, errors[at]
-            at = best
+        at = descend(min(starts, key=error), grid.around, error)
+        return at, known[at]
 
 
-class GridFollower:
-    """Takes the errors of one t after another and fits the best r of each to all data."""
+def descend(
+    start: Place, around: Callable[[Place], list[Place]], error: Callable[[Place], float]
+) -> Place:
+    """From a place to the best around it as long as that is better, by a thousandth at least."""
+    at = start
+    while True:
+        best = min(around(at), key=error, default=at)
+        if not error(best) < BETTER * error(at):
+            return at
+        at = best
+
+
+class BudgetPath:
+    """The path of a search: for every number of inputs the best budgets and fit to all data.
+
+    ``trail`` has ((r, t), Training) of every size.
+    """
 
     def __init__(self, data: GridData, splits: Sequence[Split], grid: Grid) -> None:
         self.data, self.splits, self.grid = data, splits, grid
-        self.done: list[tuple[float, Floats]] = []  # every t with its results, splits x r x 4
-        self.trail = Trail()  # with ((r, t), Training) of every size
-        self._chosen: list[tuple[Node, float, NDArray[np.intp], list[NDArray[np.intp]]]] = []
+        self.trail = Trail()
+        self.tried: dict[Node, Sequence[Fold]] = {}  # the fits with all inputs
 
-    def take(self, t: float, found: Sequence[Sequence[Fold]]) -> None:
-        """The results of all splits for a t."""
-        values = np.array([[each.numbers() for each in row] for row in found], dtype=np.float64)
-        best = int(values[..., 0].mean(axis=0).argmin())
-        errors, r = values[:, best, 0], float(self.grid.r.values[best])
-        fit = self._fit(None, r, t)
-        if not self.done:
-            # If nothing predicts, the mean does: the empty model, with the smallest budgets.
-            nothing = self.data.on(np.zeros(0, dtype=np.intp))
-            empty = np.array([fold(nothing, split, [r], t)[0].error for split in self.splits])
-            mean = float(np.average(self.data.y, weights=self.data.weights))
-            model = replace(fit, model=empty_model(mean))
-            step = Step((), float(empty.mean()), mean_se(empty))
-            self.trail.offer(step, model=((r, t), model))
-        self._offer(fit, errors, r, t)
-        node = (best, len(self.done))
-        columns = np.sort(fit.model.columns)
-        self._chosen.append(
-            (node, float(errors.mean()), columns, [np.sort(row[best].columns) for row in found])
-        )
-        self.done.append((t, values))
+    def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:
+        """Make the search; yields what was done."""
+        raise NotImplementedError
 
-    def relaxable(self, place: int) -> bool:
-        """Whether the t at a place chose some of the inputs, or is best where the grid goes on."""
-        node, _, columns, _ = self._chosen[place]
-        some = len(columns) < self.data.X.shape[1] or self.grid.leads_out(node)
-        return len(columns) > 0 and some
+    @property
+    def ts(self) -> Floats:
+        """The values of t."""
+        return self.grid.t.values
 
-    def task(self, place: int) -> tuple[list[NDArray[np.intp]], list[Node]]:
-        """What is to be relaxed there: the inputs of each split, and nodes to start at."""
-        node, _, _, of_splits = self._chosen[place]
-        return of_splits, [node, min(self._chosen, key=lambda each: each[1])[0]]
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The samples that count."""
+        return self.data.counted(np.arange(len(self.data.X)))
 
-    def take_relaxed(self, place: int, found: tuple[Node, Floats]) -> None:
-        """The outcome of a task."""
-        r, t = self.grid.at(found[0])
-        self._offer(self._fit(self._chosen[place][2], r, t), found[1], r, t)
+    def offer_mean(self, node: Node, fit: Training) -> None:
+        """If nothing predicts, the mean does: the empty model."""
+        nothing, (r, t) = self.data.on(np.zeros(0, dtype=np.intp)), self.grid.at(node)
+        empty = [fold(nothing, split, [r], t)[0] for split in self.splits]
+        mean = float(np.average(self.data.y, weights=self.data.weights))
+        model = replace(fit, model=empty_model(mean))
+        self.trail.offer(Step((), mean_error(empty), samples_se(empty)), model=((r, t), model))
 
-    def _fit(self, columns: NDArray[np.intp] | None, r: float, t: float) -> Training:
-        """The fit to all data, of all inputs or of some."""
-        data = self.data if columns is None else self.data.on(columns)
-        rows = data.counted(np.arange(len(data.X)))
+    def offer(self, node: Node, fit: Training, folds: Sequence[Fold]) -> None:
+        """A fit to all data, with those on the splits that say its error."""
+        if subset := tuple(fit.model.columns.tolist()):
+            X, y, weights = self.data.of(self.rows)
+            off = np.average((y - fit.model.predict(X)) ** 2, weights=weights)
+            error, se = mean_error(folds), samples_se(folds)
+            step = Step(subset, error, se, train_error=float(off))
+            self.trail.offer(step, model=(self.grid.at(node), fit))
+
+    def complete(
+        self,
+        node: Node,
+        columns: NDArray[np.intp] | None = None,
+        start: Callable[[Trainer], RBFSolution | None] = lambda trainer: None,
+    ) -> Training:
+        """The fit to all data, of all inputs or of some; ``start`` as for ``Trainer.run``."""
+        data, rows = self.data if columns is None else self.data.on(columns), self.rows
         with Threads(1):
-            fit = Trainer.placed(data.of(rows), rows, r, t, data.options).run()
+            trainer = Trainer.placed(data.of(rows), rows, *self.grid.at(node), data.options)
+            fit = trainer.run(start=start(trainer))
         if columns is None:
             return fit
         of_all = replace(fit.model, columns=columns[fit.model.columns])
         return replace(fit, model=of_all, dropped=columns[fit.dropped])
 
-    def _offer(self, fit: Training, errors: Floats, r: float, t: float) -> None:
-        if subset := tuple(fit.model.columns.tolist()):
-            X, y, weights = self.data.of(self.data.counted(np.arange(len(self.data.X))))
-            off = np.average((y - fit.model.predict(X)) ** 2, weights=weights)
-            step = Step(subset, float(errors.mean()), mean_se(errors), train_error=float(off))
-            self.trail.offer(step, model=((r, t), fit))
+
+class FullGrid(BudgetPath):
+    """Every pair of budgets; the inputs of the best r of every t are then relaxed."""
+
+    @property
+    def ts(self) -> Floats:
+        """The values of t that are finished."""
+        return self.grid.t.values[sorted({place for _, place in self.tried})]
+
+    def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:
+        """Yields what was done."""
+        best: list[tuple[Node, NDArray[np.intp]]] = []  # of every t, with the inputs of its fit
+        for place, t in enumerate(self.grid.t.values):
+            best.append(self._best_at(place, n_jobs))
+            yield f"t = {t:.3g}"
+        if not relaxed:
+            return
+        least = min((node for node, _ in best), key=lambda node: mean_error(self.tried[node]))
+        tasks = [(node, columns) for node, columns in best if self._relaxable(node, columns)]
+        done = Parallel(n_jobs, return_as="generator")(
+            delayed(relax)(self.data, self.splits, self.grid, self._of_splits(node), [node, least])
+            for node, _ in tasks
+        )
+        try:
+            for (node, columns), (at, folds) in zip(tasks, done, strict=True):
+                self.offer(at, self.complete(at, columns), folds)
+                yield f"t = {self.grid.at(node)[1]:.3g}, relaxed"
+        finally:
+            done.close()
+
+    def _best_at(self, place: int, n_jobs: int | None) -> tuple[Node, NDArray[np.intp]]:
+        """The best r for a t, and the inputs that it uses on all data."""
+        rs, t = self.grid.r.values, float(self.grid.t.values[place])
+        rows = Parallel(n_jobs)(delayed(fold)(self.data, split, rs, t) for split in self.splits)
+        found = {(i, place): [row[i] for row in rows] for i in range(len(rs))}
+        node = min(found, key=lambda node: mean_error(found[node]))
+        fit = self.complete(node)
+        if not self.tried:
+            self.offer_mean(node, fit)
+        self.offer(node, fit, found[node])
+        self.tried |= found
+        return node, np.sort(fit.model.columns)
+
+    def _of_splits(self, node: Node) -> list[NDArray[np.intp]]:
+        return [np.sort(each.columns) for each in self.tried[node]]
+
+    def _relaxable(self, node: Node, columns: NDArray[np.intp]) -> bool:
+        """Whether a node chose some of the inputs, or is where the grid goes on."""
+        some = len(columns) < self.data.X.shape[1] or self.grid.leads_out(node)
+        return len(columns) > 0 and some
+
+
+def mean_error(folds: Sequence[Fold]) -> float:
+    """The mean over the splits."""
+    return float(np.mean([each.error for each in folds]))
+
+
+def samples_se(folds: Sequence[Fold]) -> float:
+    """Standard error of the mean squared error over all test samples.
+
+    A few splits would give a few numbers, and a standard error that is often far too small.
+    """
+    squares = np.concatenate([each.squares for each in folds])
+    if folds[0].weights is None:
+        return mean_se(squares)
+    return mean_se(squares, np.concatenate([each.weights for each in folds if len(each.squares)]))
 
 
 def mean_se(values: Floats, weights: Floats | None = None) -> float:

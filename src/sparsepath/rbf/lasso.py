@@ -6,7 +6,7 @@ that many small ones do the work of a few. At the final weights of the inputs th
     minimise |B'a - y|^2 / N   subject to   sum |a_m| <= r            (rows of B: basis functions)
 
 is convex, and its exact solution has few coefficients. Its set of outputs B'a is the convex hull of
-the points r b_m, -r b_m and 0 (a budget not used up), of which the one nearest to y is wanted: the
+the points r b_m, -r b_m and 0 (an unused budget); the one nearest to y is wanted: the
 method of Wolfe (1976, "Finding the nearest point in a polytope"). A corner enters, the one that
 the gradient points at most; among the corners in use the nearest point of their plane is found by
 least squares, with differences of corners, in which nothing large cancels; on the way there corners
@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, qr
 from scipy.linalg.lapack import dgels, dgeqrf, dtrtrs
 
-from sparsepath.arrays import Floats
+from sparsepath._core import rbf as core
+from sparsepath.system.arrays import Floats
 
 GAP = 1e-6  # of the error: what could still be gained at the end
 SLACK = 0  # the corner at zero: what is not used of the budget
@@ -118,8 +119,6 @@ class BudgetLasso:
 
         The first of the basis functions stays: it is the constant one.
         """
-        from sparsepath.rbf.compiled import drop_corners
-
         corners, points, triangle = self._corners, self._points, self._triangle
         shares = self._shares.copy()
         kept = (corners != SLACK) | (shares > FULL * self._r)
@@ -133,7 +132,7 @@ class BudgetLasso:
         inverse = dtrtrs(triangle[: k - 1], np.eye(k - 1), trans=1)[0]
         inverse = np.column_stack([inverse, -inverse.sum(axis=1)])
         may_go = np.abs(corners) > 1
-        drop_corners(np.ascontiguousarray(inverse.T @ inverse), shares, may_go, room)
+        core.drop_corners(np.ascontiguousarray(inverse.T @ inverse), shares, may_go, room)
         kept = shares > 0.0
         if kept.all():
             return self.a, self.error
@@ -159,7 +158,7 @@ class BudgetLasso:
         """The corners that coefficients use (m + 1 for b_m, -(m + 1) for -b_m), the share of each,
         and the points that they are; no more than there are samples.
 
-        Of corners that depend on each other only some stay if these are asked for, those of large
+        Of corners that depend on each other only some stay if requested, those of large
         shares before others.
         """
         B, r, used = self._B, self._r, np.zeros(0, dtype=np.intp)

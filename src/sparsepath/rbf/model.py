@@ -2,9 +2,9 @@
 
 Constant inputs are left out before anything else, and so are copies of earlier ones, in whatever
 units: the distance knows only the sum of their weights. Which weights of a barrier solution are
-zero is told without a scale. At the solution for mu the multiplier of w_i >= 0 is mu / (d w_i) and
-that of its budget mu / (t - sum w); a weight is zero if, relative to its budget, it is smaller than
-its multiplier relative to the budget's multiplier:
+zero is recognised without a scale. At the solution for mu the multiplier of w_i >= 0 is mu / (d
+w_i) and that of its budget mu / (t - sum w); a weight is zero if, relative to its budget, it is
+smaller than its multiplier relative to the budget's multiplier:
 
     w_i / t < mu/(d w_i) (t - sum w)/mu     <=>     w_i < sqrt(t (t - sum w) / d)
 
@@ -16,21 +16,24 @@ does. Centres that it hardly needs are left out at the end, for 0.2 per cent of 
 input that is not zero can still have a weight too small to matter: ``relevance``, a fraction of the
 largest weight, is a threshold of its own. Without a useless input the training error grows too,
 since it has fitted noise, while that on new data falls: on problem (15), of a hundred samples, by 3
-to 18 per cent. So an input is said to be missed if the error grows by more than one per cent and,
-for each input left out, by more than four standard errors squared, 16 / N.
+to 18 per cent. So inputs below the threshold are missed if the error grows without them by more
+than one per cent and by more than q useless inputs gain by chance, as chi-squared over N with q
+degrees of freedom: four standard deviations above its mean, (q + 4 sqrt(2 q)) / N. Those that are
+missed stay, the ones of largest weight first.
 """
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
+from sparsepath.base import Formula, Gaussian, Predictor
+from sparsepath.base.targets import dense
 from sparsepath.data.columns import are_copies, moments
-from sparsepath.faces.targets import dense
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, start
 from sparsepath.rbf.centres import place_centres
@@ -39,12 +42,12 @@ from sparsepath.rbf.narrowing import MANY, solve_narrowed
 from sparsepath.rbf.network import RBFNetwork, gaussians
 from sparsepath.rbf.primal_dual import RBFSolution, Told, solve
 from sparsepath.rbf.printed import solve_printed
-from sparsepath.running import Formula, Gaussian, Predictor
+from sparsepath.system.arrays import Floats
 
 CAP = 0.01
 PRUNED = 1.01  # training error after pruning, over that before, at most
 THINNED = 1.002  # the same of the last step, which leaves out centres
-BY_CHANCE = 16.0  # times error / N: what a useless input may gain by fitting noise
+BY_CHANCE = 4.0  # standard deviations above the mean of what useless inputs gain by chance
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,22 @@ class RBFOptions:
     random_state: Any = 0
 
 
+ENOUGH = 0.005  # of the error: a mu at which a fit is near enough to compare budgets
+
+
 @dataclass(frozen=True)
 class RBFModel(Predictor):
     """A network of the inputs and centres in use, in the units of the data."""
 
+    parts: ClassVar = {
+        "columns": "column d",
+        "kept": "int u",
+        "centres": "float u d",
+        "weights": "float d",
+        "relative": "float d",
+        "coef": "float u",
+        "intercept": "float",
+    }
     columns: NDArray[np.intp]  # inputs in use, by falling weight
     kept: NDArray[np.intp]  # centres in use, as samples or as rows of the candidates
     centres: Floats  # in use x inputs in use
@@ -130,8 +145,7 @@ class Training:
 
     model: RBFModel
     solution: RBFSolution
-    dropped: NDArray[np.intp]  # inputs whose weight is not zero but below the relevance
-    missed: bool  # whether these are missed
+    dropped: NDArray[np.intp]  # inputs with a weight below the relevance that are not missed
     error: float  # of the model on the training data, in variances of the target
 
 
@@ -139,6 +153,11 @@ def nonzero_weights(w: Floats, t: float) -> NDArray[np.bool_]:
     """Which weights are not zero; see the module."""
     bound = np.sqrt(t * max(t - w.sum(), 0.0) / len(w))
     return w >= min(bound, CAP * w.max())
+
+
+def by_chance(q: int) -> float:
+    """What q useless inputs may gain by fitting noise, times the error of a sample."""
+    return q + BY_CHANCE * np.sqrt(2.0 * q)
 
 
 def random_start(
@@ -182,6 +201,7 @@ class Trainer:
             self.Z, self.C = self.Z[:, ~copies], self.C[:, ~copies]
         self.target = self.scaling.target(y)
         self.network = RBFNetwork(self.Z, self.target, self.C, weights)
+        self._enough = 0.0  # the part of the error at which mu may end
         self._best: RBFSolution | None = None  # of the starts that are finished
         self._last: RBFSolution | None = None  # of the start under way
 
@@ -213,8 +233,16 @@ class Trainer:
             return self.pruned(self._best)
         return None if self._last is None else self.pruned(replace(self._last, converged=False))
 
-    def run(self, told: Told = None) -> Training:
-        """The best J of ``n_init`` starts; ``told`` is called after every stage but the last."""
+    def run(self, told: Told = None, start: RBFSolution | None = None) -> Training:
+        """The best J of ``n_init`` starts; the callback runs after every stage but the last.
+
+        ``start``: a solution with the same centres and inputs, to go on from.
+        """
+        return self.pruned(self._best_of_starts(told, start))
+
+    def _best_of_starts(self, told: Told = None, start: RBFSolution | None = None) -> RBFSolution:
+        if start is not None and self._continues:
+            return self._continued(start)
         rng = np.random.default_rng(self.options.random_state)
 
         def staged(solution: RBFSolution) -> None:
@@ -233,7 +261,52 @@ class Trainer:
             if self._best is None or found.J < self._best.J:
                 self._best = found
         assert self._best is not None
-        return self.pruned(self._best)
+        return self._best
+
+    def quick(self, start: RBFSolution | None = None) -> RBFSolution:
+        """A solution that is near enough to compare budgets; ``start`` as for ``run``."""
+        other = self.at(self.r, self.t)
+        other._enough = ENOUGH
+        return other._best_of_starts(start=start)
+
+    @property
+    def _continues(self) -> bool:
+        """Whether a fit can go on from a solution."""
+        options = self.options
+        direct = options.solver == "direct" and options.schedule == "robust"
+        return direct and options.n_init == 1 and self.network.n_inputs <= MANY
+
+    def _continued(self, start: RBFSolution) -> RBFSolution:
+        """From a solution with these budgets down to the last mu."""
+        left_r, left_t = self.r - start.s.sum(), self.t - start.w.sum()
+        x = InteriorPoint.of(start.s, start.alpha, start.w, left_r, left_t)
+        return solve(
+            self.network, self.r, self.t, x=x, mu_max=start.mu, mu_min=self.options.mu_min,
+            most=self.options.max_iter, enough=self._enough,
+        )  # fmt: skip
+
+    def outputs(self, solution: RBFSolution, X: Floats) -> Floats:
+        """What a solution makes of samples in the units of the data, not pruned."""
+        Z = self.scaling.inputs(X)[:, self.inputs]
+        K = gaussians(Z, self.C, solution.w)
+        scaling, alpha = self.scaling, solution.alpha
+        return scaling.y_scale * (alpha[0] + alpha[1:] @ K) + scaling.y_mean
+
+    def used(self, solution: RBFSolution) -> NDArray[np.intp]:
+        """The inputs whose weights are neither zero nor below the relevance, by falling effect.
+
+        The effect of an input is the mean square of w_i d yhat / d w_i: to first order, what the
+        outputs change by without it. A linear effect needs little weight, but has this.
+        """
+        if not self.scaling.varies.any():
+            return self.inputs[:0]
+        w = solution.w
+        self.network.place(w)
+        self.network.gradient(solution.alpha)
+        effects = w * w * self.network.weight_effects()
+        in_use = nonzero_weights(w, self.t) & (w >= self.options.relevance * w.max())
+        order = np.argsort(-effects, kind="stable")
+        return self.inputs[order[in_use[order]]]
 
     def _solved(
         self, network: RBFNetwork, drawn: np.random.Generator | None, told: Told
@@ -252,9 +325,13 @@ class Trainer:
                 mu_min=options.mu_min,
                 told=told,
             )
-        method = solve if options.solver == "direct" else solve_alternating
-        return method(
-            network, self.r, self.t, x=x, mu_min=options.mu_min, most=options.max_iter, told=told
+        mu_min, most = options.mu_min, options.max_iter
+        if options.solver != "direct":
+            return solve_alternating(
+                network, self.r, self.t, x=x, mu_min=mu_min, most=most, told=told
+            )
+        return solve(
+            network, self.r, self.t, x=x, mu_min=mu_min, most=most, enough=self._enough, told=told
         )
 
     def _solved_on(
@@ -270,28 +347,21 @@ class Trainer:
         """The network of what a solution needs."""
         scaling, w = self.scaling, solution.w
         if not scaling.varies.any():
-            return Training(
-                empty_model(scaling.y_mean), solution, self.inputs[:0], False, solution.error
-            )
+            return Training(empty_model(scaling.y_mean), solution, self.inputs[:0], solution.error)
         order = np.argsort(-w, kind="stable")
         limit = PRUNED * solution.error + solution.mu
-        used = int(np.count_nonzero(nonzero_weights(w, self.t)))
-        exact = self._exact(solution, order[:used])
-        if exact.error > limit:
-            # With all inputs it is within: the solution's own coefficients keep to the budget too.
-            few, used = used, len(w)
-            while used - few > 1:
-                middle = (few + used) // 2
-                if self._exact(solution, order[:middle]).error > limit:
-                    few = middle
-                else:
-                    used = middle
-            exact = self._exact(solution, order[:used])
+        # With all inputs it is within: the solution's own coefficients keep to the budget too.
+        nonzero = int(np.count_nonzero(nonzero_weights(w, self.t)))
+        used, exact = self._fewest(solution, order, (nonzero, len(w)), lambda left_out: limit)
         size = int(np.count_nonzero(w[order[:used]] >= self.options.relevance * w.max()))
         if size < used:
-            exact = self._exact(solution, order[:size])
+            n, least = len(self.Z), exact.error
+
+            def allowed(left_out: int) -> float:
+                return max(limit, (1.0 + by_chance(left_out) / n) * least)
+
+            size, exact = self._fewest(solution, order[:used], (size, used), allowed)
         alpha, error = exact.thinned(min(THINNED * exact.error, max(limit, exact.error)))
-        by_chance = (1.0 + BY_CHANCE * (used - size) / len(self.Z)) * solution.error
         rows, columns = np.flatnonzero(alpha[1:]), self.inputs[order[:size]]
         model = RBFModel(
             columns=columns,
@@ -302,8 +372,31 @@ class Trainer:
             coef=alpha[1 + rows] * scaling.y_scale,
             intercept=float(alpha[0] * scaling.y_scale + scaling.y_mean),
         )
-        missed = error > max(limit, by_chance)
-        return Training(model, solution, self.inputs[order[size:used]], missed, error)
+        return Training(model, solution, self.inputs[order[size:used]], error)
+
+    def _fewest(
+        self,
+        solution: RBFSolution,
+        order: NDArray[np.intp],
+        sizes: tuple[int, int],
+        limit: Callable[[int], float],
+    ) -> tuple[int, BudgetLasso]:
+        """How many of the inputs, the first in this order, keep the error within the limit.
+
+        ``limit`` is by the number of inputs that are left out. The larger of the two sizes is
+        within; between them it is found by halving.
+        """
+        few, enough = sizes
+        exact = self._exact(solution, order[:few])
+        if few == enough or exact.error <= limit(len(order) - few):
+            return few, exact
+        while enough - few > 1:
+            middle = (few + enough) // 2
+            if self._exact(solution, order[:middle]).error > limit(len(order) - middle):
+                few = middle
+            else:
+                enough = middle
+        return enough, self._exact(solution, order[:enough])
 
     def _exact(self, solution: RBFSolution, inputs: NDArray[np.intp]) -> BudgetLasso:
         """The best coefficients with these inputs at their weights."""

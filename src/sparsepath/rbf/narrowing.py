@@ -18,10 +18,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import RBFSolution, Told, stationarity_gap
+from sparsepath.system.arrays import Floats
 
 MANY = 300  # inputs: more are not solved for at once
 OFFERED = 100  # inputs that are, if there are more than that many
@@ -49,7 +49,7 @@ def solve_narrowed(
     r, t : float
         The budgets.
     solve_on : callable
-        From inputs, and whom to tell, to the solution on these alone.
+        From inputs and a callback to the solution on these alone.
     told : callable, optional
         Called with solutions on all inputs.
     """

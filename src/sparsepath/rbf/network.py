@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
-from sparsepath.arrays import Floats
+from sparsepath._core import rbf as core
+from sparsepath.system.arrays import Floats
 
 
 class Exponents:
@@ -75,9 +76,6 @@ class RBFNetwork:
     def __init__(
         self, X: Floats, y: Floats, centres: Floats, weights: Floats | None = None
     ) -> None:
-        # Only fits need compiled loops: a prediction does not wait for them to be loaded.
-        from sparsepath.rbf.compiled_network import exponentials, gradient, second_derivatives
-
         roots: Floats | float = 1.0
         shift: Floats | float = 0.0
         if weights is not None:
@@ -88,10 +86,7 @@ class RBFNetwork:
         self.n_samples, self.n_inputs = X.shape
         self.n_centres = len(centres)
         self._exponents = Exponents(self.X, self.centres, shift)
-        self._exponentials, self._gradient = exponentials, gradient
-        self._second_derivatives = second_derivatives
         self._across = np.ascontiguousarray(self.X.T)
-        self._squares_across = self._across**2
         ones, across = np.ones((1, self.n_centres)), self.centres.T
         self._powers = np.concatenate([ones, across, across**2])
         self._A = np.empty((1 + self.n_centres + self.n_inputs, self.n_samples))
@@ -101,14 +96,14 @@ class RBFNetwork:
 
     def place(self, w: Floats) -> Floats:
         """Evaluate the Gaussians at weights w; returns the basis, which is changed in place."""
-        self._exponentials(self._exponents.at(w, self._K))
+        core.exponentials(self._exponents.at(w, self._K))
         return self.basis
 
     def at(self, w: Floats) -> Floats:
         """The basis at weights w, in an array of its own: what was placed stays where it is."""
         basis = np.empty_like(self.basis)
         basis[0] = self.basis[0]
-        self._exponentials(self._exponents.at(w, basis[1:]))
+        core.exponentials(self._exponents.at(w, basis[1:]))
         return basis
 
     def residuals(self, alpha: Floats) -> Floats:
@@ -123,9 +118,14 @@ class RBFNetwork:
     def gradient(self, alpha: Floats, off: Floats | None = None) -> Floats:
         """Gradient of E by (alpha, w); fills A. ``off``: the residuals, if they are known."""
         off = self.residuals(alpha) if off is None else off
-        return self._gradient(
-            self._A, self._K, self._across, self._squares_across, self._powers, alpha, off
-        )
+        moments = (self._powers * alpha[1:]) @ self._K
+        core.weight_derivatives(self._across, moments, self._A[1 + self.n_centres :])
+        return (2.0 / self.n_samples) * (self._A @ off)
+
+    def weight_effects(self) -> Floats:
+        """Mean squares of the outputs' derivatives by the weights, of the A last filled."""
+        rows = self._A[1 + self.n_centres :]
+        return np.einsum("in,in->i", rows, rows) / self.n_samples
 
     def gauss_newton(self, rows: slice = slice(None), out: Floats | None = None) -> Floats:
         """(2/N) A A' of these rows of the A last filled; only the lower triangle is set.
@@ -147,13 +147,13 @@ class RBFNetwork:
             alpha_m, w_i:   -(2/N) sum_n e_n K_nm D_nmi                    (M x |I|)
             w_i, w_j:        (2/N) sum_nm e_n alpha_m K_nm D_nmi D_nmj     (|I| x |I|)
 
-        Centres whose alpha is 1e-3 of the largest or less are passed over in the second.
+        Centres whose alpha is 1e-3 of the largest or less are skipped in the second.
         """
         a = alpha[1:]
-        cross, among = self._second_derivatives(
+        cross, among = core.second_derivatives(
             self._K,
             self._across[inputs],
-            self.centres[:, inputs],
+            np.ascontiguousarray(self.centres[:, inputs]),
             a,
             e,
             1e-3 * np.abs(a).max(initial=0.0),

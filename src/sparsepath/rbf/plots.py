@@ -1,25 +1,26 @@
 """Pictures of RBF networks: the weights of the inputs, and errors over the two budgets."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from sparsepath.arrays import Axes, Floats
-from sparsepath.plots import BLUE, ORANGE, _figure, _label
+from sparsepath.path.plots import BLUE, ORANGE, _figure, _label
+from sparsepath.system.arrays import Axes, Floats
+
+MOST_NAMED = 40  # names that fit below the bars of a figure
 
 
 def plot_weights(
     shares: Floats, names: Sequence[str] | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw weights as bars, all of them up to 30 inputs and else the 30 largest."""
+    """Draw the weights of all inputs as bars; of many inputs only some are named."""
     if ax is None:
         ax = _figure(3.2).add_subplot()
-    order = list(range(len(shares)))
-    if len(order) > 30:
-        order = sorted(np.argsort(-shares, kind="stable")[:30].tolist())
-    ax.bar(np.arange(len(order)), shares[order], color=BLUE)
-    labels = [f"x{i}" if names is None else _label(str(names[i])) for i in order]
-    ax.set_xticks(np.arange(len(order)), labels, rotation=90 if len(order) > 12 else 0)
+    named = range(0, len(shares), math.ceil(len(shares) / MOST_NAMED) or 1)
+    ax.bar(np.arange(len(shares)), shares, color=BLUE)
+    labels = [f"x{i}" if names is None else _label(str(names[i])) for i in named]
+    ax.set_xticks(named, labels, rotation=90 if len(labels) > 12 else 0)
     ax.set(ylabel="share of the weights", xlabel="input")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsepath.arrays import Floats
-from sparsepath.rbf.barrier import Budget, InteriorPoint, NewtonSystem, barrier
+from sparsepath._core import rbf as core
+from sparsepath.rbf.barrier import Budget, InteriorPoint, barrier, newton_system
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import RBFSolution, Stage, Told, stationarity_gap
+from sparsepath.system.arrays import Floats
 
 WINDOW = 5
 DECREMENT = 1e-4
@@ -43,8 +44,6 @@ class QuasiNewton:
 
     def run(self, mu: float, parts: str = "both") -> Stage:
         """Step until J settles; x and lam are changed."""
-        from sparsepath.rbf import compiled
-
         network, budget = self.network, self.budget
         n = network.n_centres + 1
         rows = {"both": slice(None), "alpha": slice(n), "weights": slice(n, None)}[parts]
@@ -60,12 +59,12 @@ class QuasiNewton:
             by = InteriorPoint(mu * shares / x.all, n)  # what the logarithms add to the slopes
             curvature = InteriorPoint(by.all / x.all, n)
             of_w = np.full(network.n_inputs, self.lam)
-            system = NewtonSystem(H.copy(order="F"), curvature, parts, self.lam, of_w)
-            slopes = compiled.slopes(gradient, mu * shares, x.all, n)
-            step = system.solve(slopes)
-            inside = compiled.furthest(x.all, step.all, 1.0)
+            system = newton_system(H.copy(order="F"), curvature, parts, self.lam, of_w)
+            slopes = core.slopes(gradient, mu * shares, x.all, n)
+            step = InteriorPoint(system.solve(slopes), n)
+            inside = core.longest_step(x.all, step.all, 1.0)
             length = 1.0 if inside >= 1.0 else 0.99 * inside
-            slope = compiled.along(slopes, step.all, n)
+            slope = core.slope_along(slopes, step.all, n)
             squared = float(step.alpha @ step.alpha + step.s @ step.s + step.w @ step.w)
             bend = -slope - self.lam * squared
             foretold = -(length * slope + 0.5 * length * length * bend)

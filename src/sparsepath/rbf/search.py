@@ -1,33 +1,36 @@
 """Both budgets by cross-validation, as scikit-learn estimators."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Axes, Floats, Vector
-from sparsepath.data.splitting import splits_of
-from sparsepath.data.threads import Threads
+from sparsepath.base import Found, Run, fitting, opened
+from sparsepath.base.parameters import count, positive
+from sparsepath.base.targets import dense, weights_of
+from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError, warn_user
-from sparsepath.faces.parameters import count, positive
-from sparsepath.faces.targets import dense, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
-from sparsepath.rbf.centres import place_centres
+from sparsepath.rbf.centres import AUTO, place_centres
+from sparsepath.rbf.elimination import CoarseToFine
 from sparsepath.rbf.grid import (
     BEYOND,
+    BudgetPath,
+    Fold,
+    FullGrid,
     Grid,
     GridData,
-    GridFollower,
+    Node,
     Scale,
     default_budgets,
-    fold,
-    relax,
 )
-from sparsepath.running import Found, Run, fitting, opened
-from sparsepath.tuning import TUNING
+from sparsepath.rbf.narrowing import MANY
+from sparsepath.system.arrays import Axes, Floats, Vector
+from sparsepath.system.threads import Threads
+from sparsepath.system.tuning import TUNING
 
 
 @dataclass(eq=False, repr=False)
@@ -38,7 +41,7 @@ class _GridSearch(_SparseRBF):
     ts: Any = 6
     _: KW_ONLY
     cv: Any = 5
-    choose: str | int | float = "min"
+    choose: str | int | float = "one_se"
     relaxed: bool = True
     n_jobs: int | None = None
 
@@ -65,50 +68,25 @@ class _GridSearch(_SparseRBF):
         data = GridData(X, y, weights, options)
         splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)
-        follow = GridFollower(data, splits, grid)
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
         n_jobs = self.n_jobs if work > TUNING.workers_from else 1
-        # One task per t and split: small enough to share out, large enough to pay for the way.
-        done = Parallel(n_jobs, return_as="generator")(
-            delayed(fold)(data, split, grid.r.values, float(t))
-            for t in grid.t.values
-            for split in splits
-        )
+        is_listed = np.ndim(self.rs) > 0 or np.ndim(self.ts) > 0
+        search = (FullGrid if is_listed else CoarseToFine)(data, splits, grid)
         run = Run(
             self,
             given,
             X,
-            method="sparse-rbf",
-            found=lambda: self._found(follow),
-            subtasks=(2 if self.relaxed else 1) * len(grid.t.values),
+            method="rbf",
+            found=lambda: self._found(search),
             seed=options.random_state,
         )
-        try:
-            with run:
-                for t in grid.t.values:
-                    follow.take(float(t), [next(done) for _ in splits])
-                    run.check(f"t = {t:.3g}")
-                if self.relaxed:
-                    places = range(len(grid.t.values))
-                    done = Parallel(n_jobs, return_as="generator")(
-                        delayed(relax)(data, splits, grid, *follow.task(place))
-                        for place in places
-                        if follow.relaxable(place)
-                    )
-                    for place in places:
-                        if follow.relaxable(place):
-                            follow.take_relaxed(place, next(done))
-                        run.check(f"t = {grid.t.at(place):.3g}, relaxed")
-        finally:
-            done.close()
+        with run:
+            for name in search.search(self.relaxed, n_jobs):
+                run.check(name)
         run.settle()
-        unconverged = int(self.cv_results_["n_unconverged"].sum())
-        if unconverged:
+        if not self.converged_:
             other = "" if self.solver == "direct" else ", or use solver='direct'"
-            warn_user(
-                f"{unconverged} of {len(self.cv_results_['params']) * len(splits)} fits are not "
-                f"finished; see cv_results_['n_unconverged'], or raise max_iter{other}."
-            )
+            warn_user(f"the network in use is not finished; raise max_iter{other}.")
         each = (("r", grid.r, self.r_), ("t", grid.t, self.t_))
         ends = [f"{name} = {value:.3g}" for name, scale, value in each if scale.ends_at(value)]
         if len(self.selected_) and ends:
@@ -118,17 +96,22 @@ class _GridSearch(_SparseRBF):
             )
         return self
 
-    def _found(self, follow: GridFollower) -> Found | None:
-        """The path over the t that are done, and the table of their errors."""
-        if not follow.done:
+    def _found(self, search: BudgetPath) -> Found | None:
+        """The path so far, and the table of errors."""
+        if not search.trail.steps:
             return None
-        ts = np.array([t for t, _ in follow.done])
-        table = _table(np.array([values for _, values in follow.done]), follow.grid.r.values, ts)
-        of_size = dict(sorted(follow.trail.models.items()))
-        fitted = {"rs_": follow.grid.r.values, "ts_": ts, "cv_results_": table, "_of_size": of_size}
-        criterion = f"{len(follow.splits)}-split squared error"
+        table = _table(search.tried, search.grid)
+        of_size = dict(sorted(search.trail.models.items()))
+        grid = search.grid
+        fitted = {
+            "rs_": grid.r.values,
+            "ts_": search.ts,
+            "cv_results_": table,
+            "_of_size": of_size,
+        }
         models = {size: fit.model for size, (_, fit) in of_size.items()}
-        return Found.on(follow.trail, criterion=criterion, fitted=fitted, models=models)
+        criterion = f"{len(search.splits)}-split squared error"
+        return Found.on(search.trail, criterion=criterion, fitted=fitted, models=models)
 
     def _grid(self, data: GridData) -> Grid:
         X, _, weights = data.of(data.counted(np.arange(len(data.X))))
@@ -147,6 +130,20 @@ class _GridSearch(_SparseRBF):
             else:
                 scales.append(Scale(default, BEYOND if self.relaxed else 0))
         return Grid(*scales)
+
+    def expected_seconds(self, X: Any) -> float:
+        """About the CPU seconds of a fit, without the folds of the honest error.
+
+        Good to a factor of two to three: 1.3 s at 300 x 30, 7 s at 2000 x 30 and at 500 x 300.
+        """
+        (n, d), M = X.shape, self.centres
+        if not isinstance(M, int):
+            M = min(n, AUTO) if isinstance(M, str) and M == "auto" else n
+        fits = 110
+        if np.ndim(self.rs) or np.ndim(self.ts):
+            fits = 20 * (np.size(self.rs) if np.ndim(self.rs) else self.rs)
+            fits *= np.size(self.ts) if np.ndim(self.ts) else self.ts
+        return 1.5e-9 * fits * n * float(M + min(d, MANY)) ** 2
 
     def plot_surface(self, what: str = "error", ax: Axes | None = None) -> Axes:
         """Draw the cross-validation error, or the inputs or centres in use, over both budgets.
@@ -169,60 +166,115 @@ class _GridSearch(_SparseRBF):
         if what not in kinds:
             raise InputError(f"what={what!r}; use one of {', '.join(kinds)}.")
         label, values = kinds[what]
-        grid = values.reshape(len(self.rs_), len(self.ts_))
+        grid = np.full((len(self.rs_), len(self.ts_)), np.nan)
+        rows = np.searchsorted(self.rs_, self.cv_results_["param_r"])
+        grid[rows, np.searchsorted(self.ts_, self.cv_results_["param_t"])] = values
         return plot_surface(self.rs_, self.ts_, grid, label, (self.r_, self.t_), ax=ax)
 
 
 @dataclass(eq=False, repr=False)
 class SparseRBFRegressorCV(_Regression, _GridSearch):
-    """``SparseRBFRegressor`` with both budgets chosen by cross-validation.
+    """RBF network with selection of inputs and centres; budgets chosen by cross-validation.
 
-    Every pair (r, t) of a grid is fitted on every training part; nothing is carried from one fit to
-    another, so that results depend neither on the order nor on the number of workers. For every t
-    the best r is fitted to all data: the selection path over t. Then the inputs that each t chose
-    are fitted with budgets of their own, because a small t makes a network wide as well as sparse.
-    An interrupt (Ctrl-C) keeps the path over the t that are done.
+    Budgets are searched from coarse to fine by cross-validation. The inputs of the best budgets are
+    then removed step by step, the one first whose permutation raises the error on the test parts
+    least, and the best of these subsets has its own budgets, because a small t makes Gaussians wide
+    as well as inputs sparse. If lists of budgets are given, every pair (r, t) is fitted completely
+    on every training part, as in the paper; the best r of every t gives the path, and the inputs of
+    every t are refitted. Results do not depend on the number of workers. Ctrl-C keeps the path that
+    was found so far.
 
     Parameters
     ----------
     rs, ts : int or list of float, default=6
-        Budgets to try, or how many, on a logarithmic scale whose ends follow from the data.
+        Budgets to try, all of them; or their number, on a logarithmic scale whose ends follow from
+        the data, where only promising pairs are tried.
     cv : int, splitter or list of splits, default=5
-        The splits.
-    choose : {"min", "one_se"}, int or float, default="min"
-        Which model of the path to use: least error, the fewest inputs within one standard error of
-        it, a number of inputs, or the fewest within a fraction of the least error.
+        Cross-validation that chooses the budgets.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Model of the path to use: the fewest inputs within one standard error of the minimum error,
+        the minimum error, a number of inputs, or the fewest inputs within a fraction of the
+        minimum.
     relaxed : bool, default=True
-        Whether the inputs that each t chose are fitted again with budgets of their own, found by
-        walking over the grid, and up to three steps beyond its ends where they were not given. It
-        takes up to four times as long and shows what few inputs can do.
+        Whether selected inputs are refitted with their own budgets, found by a walk over the grid,
+        and up to three steps beyond its ends unless these were given. Slower, but more accurate
+        with few inputs.
     n_jobs : int or None, default=None
-        Workers, as in joblib; Dask or any other backend can take them. It changes the speed only; a
+        Number of joblib workers; Dask or any other backend can be used. Affects speed only; a
         search of a few seconds starts none.
-    solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
-        As for ``SparseRBFRegressor``.
-    validation
-        As for ``SparseRLSRegressor``.
+    solver : {"direct", "alternating"}, default="direct"
+        Optimise all parameters jointly, or coefficients and weights alternately, which is slower
+        and may stop short of the optimum if the two are strongly coupled.
+    schedule : {"robust", "paper"}, default="robust"
+        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+    centres : "auto", "all", int or array of shape (M, n_features), default="auto"
+        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        their number.
+    placing : {"kmeans", "reconstruction"}, default="kmeans"
+        How a number of centres is placed: k-means, or the samples with the lowest mean
+        reconstruction error.
+    n_init : int, default=1
+        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
+        random signs; the best is kept.
+    relevance : float, default=0.01
+        Inputs with less than this fraction of the largest weight are removed and the coefficients
+        refitted, unless the training error then grows by more than one per cent and by more than
+        chance explains. 0: keep all nonzero inputs.
+    mu_min : float, default=1e-06
+        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
+        how close; it also grows with ``r``.
+    max_iter : int, default=100
+        Maximum number of iterations for each value of the barrier parameter.
+    random_state : int, RandomState or None, default=0
+        Random seed for starts, centres and k-means.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
     callback : callable, optional
-        Called with the path so far when a t is done, and again when its inputs have been fitted
-        with budgets of their own; the search ends if it returns true.
+        Called with the path so far after every part of the search; a true return value stops it.
 
     Attributes
     ----------
     cv_results_ : dict of arrays
-        One entry per node: ``param_r``, ``param_t``, ``params``, ``split<i>_test_score`` (minus the
-        mean squared error), ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
-        ``mean_n_inputs``, ``mean_n_centres``, ``n_unconverged``.
+        One entry per pair that was tried on every split, with all inputs: ``param_r``,
+        ``param_t``, ``params``, ``split<i>_test_score`` (minus the mean squared error),
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_n_inputs``,
+        ``mean_n_centres``, ``n_unconverged``.
     rs_, ts_ : arrays
-        The grid.
+        Grid of budgets.
     r_, t_ : float
-        In use.
+        Budgets in use.
     path_ : SelectionPath
-        For every number of inputs the best model found over t, by cross-validation error.
-    selected_, feature_weights_, feature_importances_, centres_, coef_, intercept_, duality_gap_
-        Of the fit to all data, as for ``SparseRBFRegressor``.
-    converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
-        As for ``SparseRBFRegressor``.
+        For every number of inputs that was tried, the model with the least cross-validation error.
+    selected_ : array of int
+        Selected inputs, by decreasing weight. Of the fit to all data.
+    feature_weights_, feature_importances_ : arrays of shape (n_features,)
+        Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
+        weight is not an effect size: see ``permutation_importances``. Of the fit to all data.
+    centres_ : array
+        Centres in use, restricted to the selected inputs, in units of the data. Of the fit to all
+        data.
+    coef_, intercept_ : array, float
+        Coefficients of the basis functions and the bias, in units of the target. Of the fit to all
+        data.
+    duality_gap_ : float
+        How much the linearised error could still decrease within the budgets, relative to the
+        variance of the target. Of the fit to all data.
+    converged_, n_iter_, stages_ : bool, int, list
+        Whether the last stage converged; number of iterations in total and per stage.
+    objective_, training_error_ : float
+        Objective J and the mean squared error of standardised data, before pruning.
+    selected_centres_ : array of int
+        Their indices among the samples (or among the given or placed centres).
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -237,27 +289,103 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
 
 @dataclass(eq=False, repr=False)
 class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
-    """``SparseRBFClassifier`` with both budgets chosen by cross-validation.
+    """RBF network for two classes; both budgets chosen by cross-validation.
 
     Parameters
     ----------
-    rs, ts, cv, choose, relaxed, n_jobs, validation, callback
-        As for ``SparseRBFRegressorCV``; a number of folds is stratified by class.
-    solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
-        As for ``SparseRBFRegressor``.
+    rs, ts : int or list of float, default=6
+        Budgets to try, all of them; or their number, on a logarithmic scale whose ends follow from
+        the data, where only promising pairs are tried. A number of folds is stratified by class.
+    cv : int, splitter or list of splits, default=5
+        Cross-validation that chooses the budgets. A number of folds is stratified by class.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Model of the path to use: the fewest inputs within one standard error of the minimum error,
+        the minimum error, a number of inputs, or the fewest inputs within a fraction of the
+        minimum. A number of folds is stratified by class.
+    relaxed : bool, default=True
+        Whether selected inputs are refitted with their own budgets, found by a walk over the grid,
+        and up to three steps beyond its ends unless these were given. Slower, but more accurate
+        with few inputs. A number of folds is stratified by class.
+    n_jobs : int or None, default=None
+        Number of joblib workers; Dask or any other backend can be used. Affects speed only; a
+        search of a few seconds starts none. A number of folds is stratified by class.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of folds
+        ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of splits.
+        None: no honest errors; the size is chosen by the criterion of the search. A number of folds
+        is stratified by class.
+    callback : callable, optional
+        Called with the path so far after every part of the search; a true return value stops it.
+    solver : {"direct", "alternating"}, default="direct"
+        Optimise all parameters jointly, or coefficients and weights alternately, which is slower
+        and may stop short of the optimum if the two are strongly coupled.
+    schedule : {"robust", "paper"}, default="robust"
+        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+    centres : "auto", "all", int or array of shape (M, n_features), default="auto"
+        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        their number.
+    placing : {"kmeans", "reconstruction"}, default="kmeans"
+        How a number of centres is placed: k-means, or the samples with the lowest mean
+        reconstruction error.
+    n_init : int, default=1
+        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
+        random signs; the best is kept.
+    relevance : float, default=0.01
+        Inputs with less than this fraction of the largest weight are removed and the coefficients
+        refitted, unless the training error then grows by more than one per cent and by more than
+        chance explains. 0: keep all nonzero inputs.
+    mu_min : float, default=1e-06
+        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
+        how close; it also grows with ``r``.
+    max_iter : int, default=100
+        Maximum number of iterations for each value of the barrier parameter.
+    random_state : int, RandomState or None, default=0
+        Random seed for starts, centres and k-means.
 
     Attributes
     ----------
     classes_ : array
         The two labels; the second has the target +1.
-    cv_results_, rs_, ts_, r_, t_
-        As for ``SparseRBFRegressorCV``; scores are minus squared errors of the targets -1 and +1.
+    cv_results_ : dict of arrays
+        One entry per pair that was tried on every split, with all inputs: ``param_r``,
+        ``param_t``, ``params``, ``split<i>_test_score`` (minus the mean squared error),
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_n_inputs``,
+        ``mean_n_centres``, ``n_unconverged``. Scores are minus squared errors of the
+        targets -1 and +1.
+    rs_, ts_ : arrays
+        Grid of budgets. Scores are minus squared errors of the targets -1 and +1.
+    r_, t_ : float
+        Budgets in use. Scores are minus squared errors of the targets -1 and +1.
     path_ : SelectionPath
         For every number of inputs the best model found over t, by the same error.
-    selected_, feature_weights_, feature_importances_, centres_, coef_, intercept_, duality_gap_
-        Of the fit to all data, as for ``SparseRBFRegressor``.
-    converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
-        As for ``SparseRBFRegressor``.
+    selected_ : array of int
+        Selected inputs, by decreasing weight. Of the fit to all data.
+    feature_weights_, feature_importances_ : arrays of shape (n_features,)
+        Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
+        weight is not an effect size: see ``permutation_importances``. Of the fit to all data.
+    centres_ : array
+        Centres in use, restricted to the selected inputs, in units of the data. Of the fit to all
+        data.
+    coef_, intercept_ : array, float
+        Coefficients of the basis functions and the bias, in units of the target. Of the fit to all
+        data.
+    duality_gap_ : float
+        How much the linearised error could still decrease within the budgets, relative to the
+        variance of the target. Of the fit to all data.
+    converged_, n_iter_, stages_ : bool, int, list
+        Whether the last stage converged; number of iterations in total and per stage.
+    objective_, training_error_ : float
+        Objective J and the mean squared error of standardised data, before pruning.
+    selected_centres_ : array of int
+        Their indices among the samples (or among the given or placed centres).
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -279,22 +407,22 @@ def _listed(name: str, given: Any) -> Floats:
     return np.array(values)
 
 
-def _table(found: Floats, rs: Floats, ts: Floats) -> dict[str, Any]:
-    """cv_results_ of errors, inputs, centres and convergence: t x splits x r x 4."""
-    n_t, n_splits, n_r, _ = found.shape
-    flat = found.transpose(1, 2, 0, 3).reshape(n_splits, n_r * n_t, 4)
-    r, t = np.repeat(rs, n_t), np.tile(ts, n_r)
-    scores = -flat[..., 0]
-    mean = scores.mean(axis=0)
+def _table(tried: Mapping[Node, Sequence[Fold]], grid: Grid) -> dict[str, Any]:
+    """cv_results_ of the nodes that were tried on every split."""
+    nodes = sorted(tried)
+    r, t = np.array([grid.at(node) for node in nodes]).T
+    numbers = np.array([[fold.numbers() for fold in tried[node]] for node in nodes], dtype=float)
+    scores = -numbers[..., 0]
+    mean = scores.mean(axis=1)
     return {
         "param_r": r,
         "param_t": t,
         "params": [{"r": float(a), "t": float(b)} for a, b in zip(r, t, strict=True)],
-        **{f"split{i}_test_score": scores[i] for i in range(n_splits)},
+        **{f"split{i}_test_score": scores[:, i] for i in range(scores.shape[1])},
         "mean_test_score": mean,
-        "std_test_score": scores.std(axis=0),
+        "std_test_score": scores.std(axis=1),
         "rank_test_score": 1 + (mean[:, None] < mean).sum(axis=1),
-        "mean_n_inputs": flat[..., 1].mean(axis=0),
-        "mean_n_centres": flat[..., 2].mean(axis=0),
-        "n_unconverged": (flat[..., 3] == 0).sum(axis=0),
+        "mean_n_inputs": numbers[..., 1].mean(axis=1),
+        "mean_n_centres": numbers[..., 2].mean(axis=1),
+        "n_unconverged": (numbers[..., 3] == 0).sum(axis=1),
     }

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from sparsepath.arrays import Floats
+from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, linear_outputs
+from sparsepath.base import Found, Run, Trail, fitting, opened
+from sparsepath.base.least_angle import lars_entries
+from sparsepath.base.linear import LinearFace
+from sparsepath.base.parameters import at_most
+from sparsepath.base.selector import SizedSelector
+from sparsepath.base.targets import RegressorFace
 from sparsepath.data.columns import standardise
 from sparsepath.data.condensed import Products
-from sparsepath.data.door import check_features
-from sparsepath.faces.linear import LinearFace
-from sparsepath.faces.parameters import at_most
-from sparsepath.faces.targets import RegressorFace
-from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
-from sparsepath.orders.least_angle import lars_entries
-from sparsepath.running import Found, Run, Trail, fitting, opened
-from sparsepath.selector import SizedSelector
-from sparsepath.steps import Step, mean_and_se
+from sparsepath.data.validation import check_features
+from sparsepath.path.steps import Step, mean_and_se
+from sparsepath.system.arrays import Floats
 
 FIRST_ASKED, MORE = 32, 4  # columns that are asked for at first, and by what they grow
 LARS_ROWS = 2  # rows for each column from which products of columns are worth making,
@@ -41,8 +41,16 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     ----------
     max_features : int or None, default=None
         The largest size on the path; None: all features, or as many as samples allow.
-    choose, validation
-        As for ``SparseRLSRegressor``.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Size used for prediction. "one_se": the smallest size whose error is within one standard
+        error of the minimum (for honest errors, the standard error of the paired difference).
+        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
+        one on the path. A float below one: the smallest size within this fraction of the minimum.
+        A single split has no standard error; "one_se" then means "min", with a warning.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the size is chosen: a number of
+        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
+        splits. None: no honest errors; the size is chosen by the criterion of the search.
     callback : callable, optional
         Called after every feature with the path so far; a true value stops the search, as Ctrl-C
         does.
@@ -55,6 +63,13 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
         The columns in use, in order of entry.
     coef_, intercept_ : array, float
         Coefficients in the units of the data, zero for columns not in use.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
 
     Examples
     --------
@@ -86,6 +101,11 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
                 if run.tell():
                     break
         return run.settle()
+
+    def _fold_seconds(self, n: int, p: int) -> float:
+        """About what a search of n x p takes, by the shape alone: measured at 40 to 140 rows."""
+        moves = min(n, p, n if self.max_features is None else self.max_features)
+        return 2e-3 + 8e-9 * n * p * moves
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
@@ -143,7 +163,7 @@ def _again(
 def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:
     """Columns as they enter, at most so many.
 
-    scikit-learn tells them all at its end, so it is asked for a few, then for four times as many,
+    scikit-learn returns them all at its end, so it computes a few, then four times as many,
     and so on: a third more work at the most, and something to keep if the rest is not waited for.
     """
     given, asked = 0, FIRST_ASKED

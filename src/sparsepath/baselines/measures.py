@@ -1,0 +1,38 @@
+"""How well a selection meets the relevant features."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsepath.data.synthetic import Synthetic
+
+
+def saliency(selected: ArrayLike, problem: Synthetic) -> float:
+    """Return the saliency of section 4.1 of the grafting paper, between -1 and 1.
+
+    The share of the relevant features that were found, plus the share of the found features that
+    are relevant, minus 1. A copy stands for its original, and copies of one feature count once.
+
+    Parameters
+    ----------
+    selected : array-like of int
+        Selected columns.
+    problem : Synthetic
+        A problem of ``sparsepath.data.synthetic``.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import sparse_linear
+    >>> problem = sparse_linear(20, 9, 4, random_state=0)
+    >>> saliency(problem.relevant, problem), saliency([], problem)
+    (1.0, -1.0)
+    """
+    chosen = np.asarray(selected, dtype=np.intp).ravel()
+    if not len(chosen):
+        return -1.0
+    relevant = set(problem.original[problem.relevant].tolist())
+    good = len(set(problem.original[chosen].tolist()) & relevant)
+    return good / len(relevant) + good / len(chosen) - 1

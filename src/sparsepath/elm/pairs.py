@@ -1,0 +1,65 @@
+r"""Pairs of features that explain together what neither of them explains alone.
+
+A pair such as :math:`x_i x_j` is not found by adding one feature at a time. So all pairs are ranked
+by what products of functions of the two explain of r, the leave-one-out residuals of a machine.
+With :math:`\varphi_1, \varphi_2` the ranks and their squares, centred and with mean square one (the
+Legendre polynomials of degree one and two), the score of a pair is
+
+.. math:: \max_g \sum_t \sum_{a, b}
+   \Bigl(\sum_s g_s r_{ts} \varphi_a(x_{is}) \varphi_b(x_{js})\Bigr)^2,
+
+where g is one, for a pair that is added to what the machine says; :math:`\varphi_1` of a feature
+that the machine has, or its output, for a pair that changes how these act. A product of matrices
+gives the scores of all pairs for one g, in single precision, since they only rank. Ranks make them
+independent of units and of heavy tails.
+"""
+
+import numpy as np
+from scipy.stats import rankdata
+
+from sparsepath.system.arrays import Floats
+
+
+def polynomials(XT: Floats) -> Floats:
+    """The functions of every feature, 2 x d x n; zero for those that the feature does not have."""
+    n = XT.shape[1]
+    u = (2.0 * rankdata(XT, axis=1) - n - 1) / n
+    return unit_rows(np.stack([u, np.square(u)]))
+
+
+def unit_rows(values: Floats) -> Floats:
+    """Values with mean zero and mean square one along the last axis; constant ones are zero."""
+    values = values - values.mean(-1, keepdims=True)
+    size = np.sqrt(np.square(values).mean(-1, keepdims=True))
+    return np.divide(values, size, out=np.zeros_like(values), where=size > 1e-6)
+
+
+def best_pairs(
+    functions: Floats, residuals: Floats, modulators: Floats, most: int
+) -> list[tuple[int, int]]:
+    """The pairs with the largest scores, the best first; the first of equals.
+
+    Parameters
+    ----------
+    functions : array, 2 x d x n
+        Those of :func:`polynomials`.
+    residuals : array, T x n
+    modulators : array, G x n
+        The values of g.
+    most : int
+        How many pairs.
+    """
+    d, n = functions.shape[1:]
+    rows = functions.reshape(-1, n).astype(np.float32)
+    size = np.sqrt(np.square(residuals).mean()) or 1.0
+    scores = np.zeros((d, d), np.float32)
+    for g in modulators:
+        total = np.zeros((d, d), np.float32)
+        for r in residuals:
+            weighted = rows * (g * r / size).astype(np.float32)
+            products = (weighted @ rows.T).reshape(2, d, 2, d)
+            total += np.einsum("aibj,aibj->ij", products, products)
+        np.maximum(scores, total, out=scores)
+    i, j = np.triu_indices(d, 1)
+    order = np.argsort(-scores[i, j], kind="stable")[:most]
+    return list(zip(i[order].tolist(), j[order].tolist(), strict=True))
