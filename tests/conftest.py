@@ -11,14 +11,18 @@ Ctrl-C is taken even where the tests run in the background, whose processes are 
 children of a process that listens are born listening.
 """
 
+import os
 import signal
+import tempfile
 
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-from sparsepath.judging import validation
+from sparsepath.assessment import validation
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+_CACHE = tempfile.TemporaryDirectory(prefix="sparsepath-cache-")
+os.environ["SPARSEPATH_CACHE"] = _CACHE.name  # not that of the user
 
 settings.register_profile(
     "usual",

@@ -24,7 +24,7 @@ from sparsepath import (
 )
 from sparsepath.cli import main
 from sparsepath.data.readers import write_table
-from sparsepath.entrants import costs
+from sparsepath.methods.candidates import costs
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X[:150], Y[:150]
@@ -86,7 +86,7 @@ def test_methods_by_name_keep_groups_whole_as_select_does(n_groups, cv, tmp_path
     y = A[:, 0] - A[:, 1] + rng.normal(size=n_groups)[group]
     found = compare(["greedy-rls", "grafting", "lars"], A, y, groups=group)
     for name, estimator in (("greedy-rls", SparseRLSRegressor), ("grafting", GraftingRegressorCV)):
-        alone = honest_error(estimator(cv=cv), A, y, groups=group)
+        alone = honest_error(estimator(cv=cv), A, y, validation=10, groups=group)
         assert found[name].chosen == alone.chosen
     table = {f"x{i}": A[:, i] for i in range(6)} | {"y": y, "of": group}
     write_table(tmp_path / "data.csv", table)
@@ -167,8 +167,8 @@ def test_a_budget_is_kept():
     found = compare({"quick": Ridge(), "slow": Slow()}, X, Y, budget=6)
     assert [one.name for one in found.contestants] == ["quick"]
     assert "in the time given" in found.passed_over["slow"]
-    assert "slow was passed over" in found.sentence()
-    with pytest.raises(InputError, match="no method came to its end"):
+    assert "slow was skipped" in found.sentence()
+    with pytest.raises(InputError, match="no method could finish"):
         compare({"slow": Slow()}, X, Y, budget=0.3)
     with pytest.raises(InputError, match="budget=-1"):
         compare({"quick": Ridge()}, X, Y, budget=-1)
@@ -246,4 +246,4 @@ def test_methods_without_weights_are_passed_over_where_there_are_some(tmp_path, 
     write_table(file, {**{f"x{j}": X[:, j] for j in range(4)}, "y": y, "w": w})
     call = ["compare", str(file), "--target", "y", "--weights", "w", "--validation", "3"]
     assert main([*call, "--methods", "lars,greedy-rls", "--quiet"]) == 0
-    assert "lars was passed over: LarsSelector takes no sample weights" in capsys.readouterr().out
+    assert "lars was skipped: LarsSelector takes no sample weights" in capsys.readouterr().out

@@ -13,14 +13,14 @@ from contract import every, test_data, test_paths, test_stopping
 from contract.test_data import shared_out  # noqa: F401 (a fixture)
 from contract.test_stopping import handled  # noqa: F401 (a fixture)
 from sparsepath import InputError, compare
+from sparsepath.base import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
+from sparsepath.base.selector import PathSelector
 from sparsepath.data.columns import moments
-from sparsepath.data.door import check_features, check_target
 from sparsepath.data.readers import write_table
+from sparsepath.data.validation import check_features, check_target
 from sparsepath.methods import METHODS, OPTIONS, Method, called_here, load, selectors
+from sparsepath.path.steps import Step
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
-from sparsepath.selector import PathSelector
-from sparsepath.steps import Step
 
 ROOT = Path(__file__).parents[1]
 ESTIMATORS = [
@@ -247,3 +247,18 @@ def test_methods_are_compared_by_their_names(toy):
     assert {one.name for one in both.contestants} == {"toy", "lars"}
     with pytest.raises(InputError, match=r"no method 'lasso'.*called grafting here"):
         compare(["lasso"], every.X, every.NUMBERS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_table_says_which_methods_read_data_in_passes(name):
+    method = METHODS[name]
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    data = sparsepath.open(X, X[:, 0])
+    fixed = dict.fromkeys(method.given, 0.1) if name == "grafting" else {}
+    for given in ({}, fixed):
+        model = method.make("regression", validation=None, **given)
+        if method.reads_in_passes(given):
+            assert 0 in model.fit(data).selected_
+        else:
+            with pytest.raises((InputError, TypeError, ValueError)):
+                model.fit(data)

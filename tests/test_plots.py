@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sparsepath.path import SelectionPath
-from sparsepath.steps import Step
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import Step
 
 
 def nested(n_features, n_sizes, errors_se=0.1, **options):
@@ -65,6 +65,19 @@ class TestPath:
         assert drawn(axes)[0] == [f"x{i}" for i in range(499, 489, -1)]
         np.testing.assert_array_equal(cells(axes), np.tri(11, 10, -1, dtype=bool).T)
         assert axes.get_title(loc="right") == "490 of 500 never selected, not shown"
+
+    def test_all_of_many_features_in_the_order_of_the_columns(self):
+        path = nested(60, 10)
+        axes = path.plot_path(all_features=True)
+        np.testing.assert_array_equal(cells(axes), path.matrix().T)
+        assert axes.get_title(loc="right") == ""
+
+    def test_the_scale_of_the_errors_can_be_given(self):
+        near, far = ([Step((), e), Step((0,), 1.0)] for e in (2.0, 20.0))
+        for steps, scales in ((near, ("linear", "log", "linear")), (far, ("log", "log", "linear"))):
+            path = SelectionPath(steps, n_features=1)
+            drawn_as = [path.plot_curve(log=log).get_yscale() for log in (None, True, False)]
+            assert drawn_as == list(scales)
 
     @pytest.mark.parametrize(("n_features", "n_sizes"), [(5, 5), (30, 30), (40, 25), (500, 150)])
     @pytest.mark.parametrize("height", [None, 1.5, 4])

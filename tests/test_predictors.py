@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparsepath import InputError
-from sparsepath.running import Linear, Predictor
+from sparsepath.base import Linear, Predictor
 
 MODEL = Linear(np.array([2, 0]), np.array([[0.1, np.inf], [1 / 3, -0.0]]), np.array([1e-300, 5.0]))
 
@@ -49,7 +49,7 @@ def test_a_model_is_read_without_its_room_loaded():
     one = np.ones(1)
     model = Machine(np.array([1]), 0 * one, one, neurons, np.ones((2, 1)), one)
     program = (
-        "import json, sys; from sparsepath.running import Predictor; import numpy as np; "
+        "import json, sys; from sparsepath.base import Predictor; import numpy as np; "
         "model = Predictor.from_dict(json.loads(sys.argv[1])); "
         "print(model.predict(np.ones((1, 2)))[0, 0])"
     )

@@ -1,5 +1,6 @@
 """The README keeps its promises on a plain installation, and wherever it is shown."""
 
+import inspect
 import pydoc
 import re
 import subprocess
@@ -66,7 +67,6 @@ def links(text):
 
 @pytest.mark.parametrize("repository", ["", "https://example.org/of/sparsepath"])
 def test_on_the_page_of_a_package_index_there_is_nothing_beside_it(repository):
-    pytest.importorskip("hatchling")
     from tools.readme import text
 
     shown = text(README.read_text("utf-8"), repository, "0.1.0")
@@ -90,20 +90,22 @@ def test_every_name_is_on_the_page_of_the_api():
     assert set(sparsepath.__all__) <= set(page)
 
 
-def test_texts_said_elsewhere_are_put_in():
+def test_docstrings_are_written_out():
+    """Help, editors and static tools see every parameter, its type and its default."""
     import sparsepath
-    from sparsepath.texts import entries
-
-    told = entries(sparsepath.SparseKernelRLSClassifier.__doc__)
-    assert told["fit_intercept"][1].startswith("A constant term, not penalised")
-    assert told["kernel"][1].startswith("exp(-gamma")
-    assert told["alpha"][0].endswith("default=0.001")  # its own, not that of the other class
-
-
-def test_help_leaves_nothing_to_look_up():
-    import sparsepath
+    from sparsepath.system.docstrings import entries
 
     for name in sparsepath.__all__:
-        text = pydoc.plain(pydoc.render_doc(getattr(sparsepath, name)))
+        value = getattr(sparsepath, name)
+        text = pydoc.plain(pydoc.render_doc(value))
         own = text.split("inherited from sklearn")[0]
         assert not re.search("as (for|of) (the )?(``|:|estimator)", own, re.IGNORECASE), name
+        if not hasattr(value, "fit"):
+            continue
+        known = entries(value.__doc__)
+        for parameter, found in inspect.signature(value).parameters.items():
+            kind, words = known[parameter]
+            assert kind, (name, parameter, "has no type")
+            assert words, (name, parameter, "has no text")
+            if "default=" in kind and kind.count(",") < 3 and isinstance(found.default, int):
+                assert repr(found.default) in kind, (name, parameter, kind)

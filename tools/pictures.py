@@ -31,6 +31,72 @@ from sparsepath.data.synthetic import bump, friedman, xor_like
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
+def answer() -> None:
+    """Draw how many features, at what error, and which ones: five of a thousand matter."""
+    rng = np.random.default_rng(1)
+    n, p, noise = 120, 1000, 1.5
+    X = rng.standard_normal((n, p))
+    coef = np.zeros(p)
+    coef[rng.choice(p, 5, replace=False)] = [2, 1.6, -1.4, 1.2, -1.0]
+    y = X @ coef + noise * rng.standard_normal(n)
+    model = SparseRLSRegressor(20).fit(X, y)
+    path, honest = model.path_, model.honest_
+    new = rng.standard_normal((20000, p))
+    truth = new @ coef + noise * rng.standard_normal(len(new))
+    for ending, ink, paper in (("", "#1b2733", "white"), ("-dark", "#e6e9ec", "#14181e")):
+        colours = {
+            "text.color": ink,
+            "axes.edgecolor": ink,
+            "axes.labelcolor": ink,
+            "xtick.color": ink,
+            "ytick.color": ink,
+            "axes.facecolor": paper,
+            "figure.facecolor": paper,
+            "font.size": 11,
+        }
+        blue, orange, green = ("#0072B2", "#D55E00", "#009E73")
+        if ending:
+            blue, orange, green = ("#56B4E9", "#FF8C42", "#2BD4A4")
+        with plt.rc_context(colours):
+            figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+            sizes = list(path.sizes)
+            left.plot(
+                sizes, path.honest_errors, color=blue, lw=2.4, label="honest error (nested CV)"
+            )
+            real = [np.mean((truth - path.model(k).predict(new).ravel()) ** 2) for k in sizes]
+            left.plot(sizes, real, "o", color=green, ms=5, label="true error, 20 000 new rows")
+            left.plot(
+                sizes, path.errors, "--", color=orange, lw=2, label="score of the search (CV)"
+            )
+            left.axvline(honest.size, color=ink, lw=1, ls=":")
+            left.set(xlabel="number of features", ylabel="squared error", ylim=(0, None))
+            left.xaxis.set_major_locator(plt.MultipleLocator(5))
+            low, high = honest.interval
+            left.annotate(
+                f"use {honest.size} of {p} features\nexpected error {honest.error:.1f}\n"
+                f"(90 % interval {low:.1f} to {high:.1f})",
+                (honest.size, honest.error),
+                (honest.size + 1.2, 6.6),
+                va="center",
+                arrowprops={"arrowstyle": "->", "color": ink},
+            )
+            left.legend(frameon=False, loc="upper right")
+            left.spines[["top", "right"]].set_visible(False)
+            ever = path.subset(12)
+            for row, feature in enumerate(ever):
+                inside = [k for k in sizes[:13] if feature in path.subset(k)]
+                colour = blue if coef[feature] else orange
+                strength = 1 if feature in path.subset(honest.size) else 0.35
+                right.bar(inside, 0.8, 0.9, bottom=row - 0.4, color=colour, alpha=strength)
+            right.set_yticks(range(len(ever)), [f"x{feature}" for feature in ever])
+            right.set(xlabel="number of features", xlim=(0.4, 12.6), ylim=(len(ever) - 0.4, -0.6))
+            right.axvline(honest.size + 0.5, color=ink, lw=1, ls=":")
+            right.set_title("blue: relevant features; orange: noise", fontsize=11)
+            right.spines[["top", "right"]].set_visible(False)
+            figure.savefig(IMAGES / f"answer{ending}.png", dpi=100)
+            plt.close(figure)
+
+
 def methods() -> None:
     cancer = load_breast_cancer(return_X_y=True, as_frame=True)
     diabetes = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
@@ -70,6 +136,7 @@ def methods() -> None:
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
+    answer()
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     figure = SparseRLSRegressor().fit(X, y).path_.plot()
     figure.savefig(IMAGES / "path.png", dpi=90)

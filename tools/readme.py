@@ -6,10 +6,9 @@ in SPARSEPATH_REPOSITORY; without that, pictures are left out and links are thei
 
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
-
-from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 HERE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:)([^)]*)\)")
 
@@ -27,20 +26,19 @@ def text(readme: str, repository: str, version: str) -> str:
     return HERE.sub(good, readme)
 
 
-class Readme(MetadataHookInterface):
-    """What hatchling asks when it builds."""
-
-    def update(self, metadata: dict[str, Any]) -> None:
-        """Fill in what pyproject.toml calls dynamic."""
-        repository = os.environ.get("SPARSEPATH_REPOSITORY", "").rstrip("/")
-        readme = Path(self.root, "README.md").read_text("utf-8")
-        metadata["readme"] = {
-            "content-type": "text/markdown",
-            "text": text(readme, repository, metadata["version"]),
-        }
-        if repository:
-            metadata["urls"] = {
-                "Source": repository,
-                "Issues": f"{repository}/issues",
-                "Changes": f"{repository}/blob/v{metadata['version']}/CHANGELOG.md",
-            }
+def dynamic_metadata(
+    field: str, settings: dict[str, Any] | None = None, project: dict[str, Any] | None = None
+) -> Any:
+    """Fill in what pyproject.toml calls dynamic; scikit-build-core calls this when it builds."""
+    repository = os.environ.get("SPARSEPATH_REPOSITORY", "").rstrip("/")
+    version = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["version"]
+    if field == "readme":
+        readme = Path("README.md").read_text("utf-8")
+        return {"content-type": "text/markdown", "text": text(readme, repository, version)}
+    if not repository:
+        return {}
+    return {
+        "Source": repository,
+        "Issues": f"{repository}/issues",
+        "Changes": f"{repository}/blob/v{version}/CHANGELOG.md",
+    }

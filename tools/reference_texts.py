@@ -19,7 +19,7 @@ def ours(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> 
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Told by Sphinx to begin."""
+    """Register the hooks with Sphinx."""
     app.connect("autodoc-process-docstring", process, priority=100)
     app.connect("autodoc-skip-member", ours)
     return {"parallel_read_safe": True}

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 import sparsepath
-from sparsepath.selector import PathSelector
+from sparsepath.base.selector import PathSelector
 
 PUBLIC = {name: getattr(sparsepath, name) for name in sparsepath.__all__}
 SELECTORS = {
@@ -33,6 +33,8 @@ QUICK = {
     "ELMFSRegressor": _ELM,
     "GraftingClassifier": _GRAFT,
     "GraftingClassifierCV": _L1S,
+    "GraftingCox": _GRAFT,
+    "GraftingCoxCV": _L1S,
     "GraftingRegressor": _GRAFT,
     "GraftingRegressorCV": _L1S,
     "LSSVMForwardRegressor": {"gamma": [10.0, 100.0], "sigma2": [3.0, 30.0]},
@@ -50,6 +52,7 @@ rng = np.random.default_rng(7)
 X = rng.standard_normal((48, 6))
 NUMBERS = 2 * X[:, 0] - 1.5 * X[:, 2] + X[:, 4] * X[:, 0] + 0.3 * rng.standard_normal(48)
 LABELS = np.where(np.median(NUMBERS) < NUMBERS, "yes", "no")
+TIMES = np.column_stack([np.exp(-NUMBERS / 2), np.arange(48) % 4 > 0])
 NEW = rng.standard_normal((9, 6))
 
 
@@ -71,6 +74,8 @@ def fit_takes(name, parameter):
 
 def target(name):
     """A target that suits the selector."""
+    if "Cox" in name:
+        return TIMES
     return LABELS if is_classifier(SELECTORS[name]()) else NUMBERS
 
 

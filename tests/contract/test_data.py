@@ -1,4 +1,4 @@
-"""What every selector makes of its data: sparse or dense, weighted, constant, doubled, threaded."""
+"""What every selector makes of its data: layout, sparse, weighted, constant, doubled, threaded."""
 
 import gc
 
@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from contract.every import LABELS, NAMES, NEW, X, answers, fit_takes, make, plain, takes, target
 from sparsepath import InputError
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -46,12 +46,22 @@ def test_single_precision_is_read_as_it_is(name):
 
 
 @every
+def test_the_layout_in_memory_changes_no_choice(name):
+    """Row-major, column-major, every other row of a larger array, and reversed in memory."""
+    larger = np.zeros((2 * len(X), 2 * X.shape[1]))
+    larger[::2, ::2] = X
+    usual = make(name).fit(np.ascontiguousarray(X), target(name))
+    for same in (np.asfortranarray(X), larger[::2, ::2], X[::-1].copy()[::-1]):
+        agree(usual, make(name).fit(same, target(name)))
+
+
+@every
 def test_a_weight_of_zero_is_an_absent_row(name):
     if not fit_takes(name, "sample_weight"):
         pytest.skip("it takes no weights")
     y, n = target(name), 5
     junk = 3 * np.random.default_rng(0).standard_normal((n, 6))
-    more = LABELS[:n] if y is LABELS else 100 * junk[:, 0]
+    more = 100 * junk[:, 0] if y.dtype.kind == "f" and y.ndim == 1 else y[:n]
     w = np.append(np.ones(len(X)), np.zeros(n))
     apart, together = {}, {}
     if takes(name, "cv") and make(name).get_params()["cv"] != "loo":
@@ -63,7 +73,9 @@ def test_a_weight_of_zero_is_an_absent_row(name):
         together["cv"] = [(np.append(a, extra[:3]), np.append(b, extra[3:])) for a, b in splits]
     agree(
         make(name, **apart).fit(X, y),
-        make(name, **together).fit(np.vstack([X, junk]), np.append(y, more), sample_weight=w),
+        make(name, **together).fit(
+            np.vstack([X, junk]), np.concatenate([y, more]), sample_weight=w
+        ),
     )
 
 
@@ -113,7 +125,7 @@ def test_columns_that_are_equal_do_no_harm(name):
 def shared_out(monkeypatch):
     """Small data are cut and shared out among workers as large data are."""
     few = {"block_numbers": 32, "block_rows": 8, "threaded_from": 0, "thread_numbers": 32}
-    for name, value in {**few, "distance_rows": 16, "workers_from": 0.0}.items():
+    for name, value in {**few, "workers_from": 0.0}.items():
         monkeypatch.setattr(TUNING, name, value)
 
 

@@ -26,7 +26,7 @@ from contract.every import (
 )
 from docstrings import documented
 from sparsepath import InputError, LarsSelector, SelectionPath
-from sparsepath.running import Predictor
+from sparsepath.base import Predictor
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -109,7 +109,7 @@ def test_the_fingerprint_is_of_features_target_and_layout_free(name, fitted):
     same = make(name).fit(np.asfortranarray(X), y).path_
     assert same.data["fingerprint"] == path.data["fingerprint"]
     other = y.copy()
-    other[0] = NUMBERS[1] if y is NUMBERS else LABELS[LABELS[0] != LABELS][0]
+    other[0] = LABELS[LABELS[0] != LABELS][0] if y is LABELS else y[1]
     changed = make(name).fit(X, other).path_
     assert changed.data["fingerprint"] != path.data["fingerprint"]
 

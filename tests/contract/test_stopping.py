@@ -147,7 +147,7 @@ def test_an_interrupt_before_there_is_a_path_leaves_what_was_there(name, monkeyp
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparsepath.running.run.Run.__enter__", interrupt)
+    monkeypatch.setattr("sparsepath.base.run.Run.__enter__", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :4], y)
     monkeypatch.undo()

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from sparsepath.errors import PathWarning, warn_user
-from sparsepath.running import (
+from sparsepath.base import (
     CallbackSupportMixin,
     Found,
     Given,
@@ -15,8 +14,9 @@ from sparsepath.running import (
     fitting,
     seed_of,
 )
-from sparsepath.selector import PathSelector
-from sparsepath.steps import Step
+from sparsepath.base.selector import PathSelector
+from sparsepath.errors import PathWarning, warn_user
+from sparsepath.path.steps import Step
 
 X, Y = np.arange(12.0).reshape(4, 3), np.arange(4.0)
 

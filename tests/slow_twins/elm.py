@@ -177,3 +177,15 @@ def common_scaling(
 
 def subsets(d: int, size: int) -> list[tuple[int, ...]]:
     return list(combinations(range(d), size))
+
+
+def pair_score(x: Array, z: Array, r: Array) -> float:
+    """The squared sums of r times products of polynomials of the ranks of two features."""
+
+    def functions(values: Array) -> list[Array]:
+        ranks = np.array([(values < v).sum() + (values <= v).sum() for v in values], dtype=float)
+        found = [ranks - ranks.mean(), (ranks - ranks.mean()) ** 2]
+        found = [f - f.mean() for f in found]
+        return [f / f.std() if f.std() > 1e-9 else np.zeros(len(f)) for f in found]
+
+    return sum(float(np.sum(r * f * g)) ** 2 for f in functions(x) for g in functions(z))

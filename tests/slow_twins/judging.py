@@ -27,7 +27,7 @@ def nested_losses(search, X, y, splits, sizes, alpha):
     return losses
 
 
-def paired_choice(losses):
+def paired_choice(losses, freedom=1):
     """The first size whose error is within a standard error of the difference to the least."""
     n, K = losses.shape
     means = [sum(losses[:, k]) / n for k in range(K)]
@@ -35,23 +35,62 @@ def paired_choice(losses):
     for k in range(K):
         gaps = [losses[i, k] - losses[i, best] for i in range(n)]
         mean = sum(gaps) / n
-        se = math.sqrt(sum((g - mean) ** 2 for g in gaps) / (n - 1) / n)
+        se = math.sqrt(sum((g - mean) ** 2 for g in gaps) / (n - freedom) / n)
         if mean <= se:
             return k
     raise AssertionError
 
 
-def drawn_error(losses, draws, choose):
-    """Mean over draws of the error, on the rows that were not drawn, of the size chosen on them."""
-    errors = []
+def drawn_luck(losses, draws, choose, k, most, measured=None):
+    """Mean over draws of a difference on the rows that were not drawn, at most ``most``.
+
+    It is that of the errors of the size chosen on the draw and of size k. What is ``measured`` may
+    be other losses than those that choose.
+    """
+    measured = losses if measured is None else measured
+    gaps = []
     for rows in draws:
-        k = choose(losses[rows])
+        chosen = choose(losses[rows])
         away = sorted(set(range(len(losses))) - set(rows))
-        errors.append(losses[away, k].mean())
-    return np.array(errors)
+        gap = measured[away, chosen].mean() - measured[away, k].mean()
+        gaps.append(min(max(gap, -most), most))
+    return sum(gaps) / len(gaps)
 
 
-def drawn_interval(losses, draws, choose, k, told, more):
+def drawn_disorder(losses, draws, choose, k, parts, scores, classes):
+    """The same for pairs of both classes in the wrong order, of which both samples are not drawn.
+
+    A pair is within one of the ``parts``; ``scores`` has a column for each size. Parts weigh as
+    many samples as they have, shared by their pairs. A draw that leaves no pair tells nothing.
+    """
+
+    def disorder(away, size):
+        wrong = total = 0.0
+        for part in parts:
+            second = [i for i in part if classes[i] == 1]
+            first = [i for i in part if classes[i] == 0]
+            if not (second and first):
+                continue
+            each = len(part) / (len(second) * len(first))
+            for i in second:
+                for j in first:
+                    if i in away and j in away:
+                        total += each
+                        if scores[i, size] < scores[j, size]:
+                            wrong += each
+                        elif scores[i, size] == scores[j, size]:
+                            wrong += each / 2
+        return wrong / total if total else 0.0
+
+    gaps = []
+    for rows in draws:
+        chosen = choose(losses[rows])
+        away = set(range(len(losses))) - set(rows)
+        gaps.append(disorder(away, chosen) - disorder(away, k))
+    return sum(gaps) / len(gaps)
+
+
+def drawn_interval(losses, draws, choose, k, told, more, upward):
     """Nine tenths: studentised on a log scale, more variance and that of the choice added."""
 
     def mean_se(column):
@@ -66,7 +105,7 @@ def drawn_interval(losses, draws, choose, k, told, more):
         moved.append((losses[:, choose(losses[rows])].mean() - error) ** 2)
     low, high = np.quantile(ratios, [0.05, 0.95])
     spread = math.sqrt(se**2 + more + np.mean(moved)) / error
-    return told * math.exp(-spread * high), told * math.exp(-spread * low)
+    return told * math.exp(-spread * high), told * math.exp(-upward * spread * low)
 
 
 def stability_index(subsets, d):
@@ -182,3 +221,70 @@ def products_of_rows(X, y, rows, standardize):
     Z = [[(X[i, j] - centre[j]) / scale[j] for j in range(n)] + [y[i] - mean] for i in rows]
     products = [[sum(z[a] * z[b] for z in Z) for b in range(n + 1)] for a in range(n + 1)]
     return np.array(centre), np.array(scale), mean, np.array(products)
+
+
+def refitted_losses(subsets, X, y, splits, sizes, alpha):
+    """As ``nested_losses``, with the subsets of every split, by size, given."""
+    given = iter(subsets)
+    return nested_losses(lambda *_: next(given), X, y, splits, sizes, alpha)
+
+
+def chosen_way(losses, rule, freedom=1):
+    """Which of several matrices of losses, n x sizes, a rule takes by the least mean of each.
+
+    "min": that with the least of all. "one_se": the first whose mean is above it by at most the
+    standard error of the difference, with n - ``freedom`` degrees of freedom. A share: the first
+    within this share of it.
+    """
+    n = len(losses[0])
+    each = [matrix[:, matrix.mean(0).argmin()] for matrix in losses]
+    means = [sum(column) / n for column in each]
+    best = means.index(min(means))
+    for way, column in enumerate(each):
+        gaps = [a - b for a, b in zip(column, each[best], strict=True)]
+        mean = sum(gaps) / n
+        allowed = {"min": 0.0}.get(rule)
+        if rule == "one_se":
+            allowed = math.sqrt(sum((g - mean) ** 2 for g in gaps) / (n - freedom) / n)
+        elif allowed is None:
+            allowed = rule * means[best]
+        if means[way] <= means[best] + allowed:
+            return way
+    raise AssertionError
+
+
+def drawn_luck_among(losses, draws, choose, rule, way, k, most):
+    """As ``drawn_luck``, where each draw chooses among several matrices of losses first."""
+    gaps = []
+    for rows in draws:
+        drawn = [each[rows] for each in losses]
+        other = chosen_way(drawn, rule, freedom=0)
+        away = sorted(set(range(len(losses[0]))) - set(rows))
+        gap = losses[other][away, choose(drawn[other])].mean() - losses[way][away, k].mean()
+        gaps.append(min(max(gap, -most), most))
+    return sum(gaps) / len(gaps)
+
+
+def slope(scores, classes, n_classes):
+    """The slope of least log loss with Platt's targets, by a search over a fine grid of logarithms.
+
+    ``scores`` has a row of scores per sample, of all classes.
+    """
+    counts = [sum(c == k for c in classes) for k in range(n_classes)]
+
+    def loss(a):
+        total = 0.0
+        for row, c in zip(scores, classes, strict=True):
+            top = max(a * s for s in row)
+            norm = top + math.log(sum(math.exp(a * s - top) for s in row))
+            for k, s in enumerate(row):
+                target = (counts[c] + 1 if k == c else 1) / (counts[c] + n_classes)
+                total -= target * (a * s - norm)
+        return total
+
+    low, high = math.log(1e-3), math.log(1e3)
+    for _ in range(6):
+        grid = [low + (high - low) * i / 40 for i in range(41)]
+        best = min(range(41), key=lambda i: loss(math.exp(grid[i])))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
+    return math.exp((low + high) / 2)

@@ -232,6 +232,21 @@ def weighted_reduced_rank_left_out(K, S, Y, gamma, weights):
     return out
 
 
+def reduced_rank_blocks_left_out(K, S, Y, gamma, blocks):
+    """Residuals of equation 7 when the errors of a block do not count, by refitting."""
+    out = np.empty_like(Y)
+    for block in blocks:
+        rest = np.delete(np.arange(len(K)), block)
+        F = np.column_stack([K[np.ix_(rest, S)], np.ones(len(rest))])
+        P = np.zeros((len(S) + 1,) * 2)
+        P[:-1, :-1] = K[np.ix_(S, S)] / gamma
+        solution = np.linalg.solve(F.T @ F + P, F.T @ Y[rest])
+        out[block] = (
+            Y[block] - np.column_stack([K[np.ix_(block, S)], np.ones(len(block))]) @ solution
+        )
+    return out
+
+
 def budget_lasso(B, y, r, steps=200_000):
     """min |B'a - y|^2 with sum |a| <= r, by projected gradient steps."""
     G, c = B @ B.T, B @ y

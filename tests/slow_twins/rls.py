@@ -133,14 +133,16 @@ def losses(
         grown = np.log1p(np.expm1(near) ** 2 / (2 * np.exp(near)))
         each = np.where(e < 30, grown, e - np.log(2)).sum(axis=1)
     elif loss in ("zero_one", "balanced"):
-        if Y.shape[1] == 1:
-            margin = (Y * F)[:, 0]
-        else:
-            rows, true = np.arange(len(Y)), Y.argmax(axis=1)
-            rivals = F.copy()
-            rivals[rows, true] = -np.inf
-            margin = F[rows, true] - rivals.max(axis=1)
-        each = np.where(margin > NO_DECISION * far + LABEL_ROUNDING, 0.0, 1.0)
+        near = NO_DECISION * far + LABEL_ROUNDING  # scores that are equal: the first class wins
+        each = np.zeros(len(Y))
+        for i in range(len(Y)):
+            if Y.shape[1] == 1:
+                right = (F[i, 0] > near) == (Y[i, 0] > 0)
+            else:
+                own = int(Y[i].argmax())
+                gaps = F[i, own] - F[i]
+                right = all(gaps[:own] > near) and all(gaps[own + 1 :] > -near)
+            each[i] = 0.0 if right else 1.0
     else:
         raise ValueError(f"unknown loss {loss!r}")
     return each, float(_shares(Y, _ones(Y, sw), loss) @ each)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor, TableSelector, load_model
-from sparsepath.export.subject import Subject
+from sparsepath.models.export.subject import Subject
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 

@@ -1,0 +1,176 @@
+"""Odd parameters, data and fit arguments from Python: one sentence, or the right answer."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsepath import (
+    ELMFSRegressor,
+    ELMRegressor,
+    GraftingClassifier,
+    GraftingRegressor,
+    GraftingRegressorCV,
+    InputError,
+    LarsSelector,
+    LSSVMForwardRegressor,
+    LSSVMRegressor,
+    MLPGraftingRegressorCV,
+    MutualInfoRegressor,
+    PathWarning,
+    SparseKernelRLSRegressor,
+    SparseRBFRegressor,
+    SparseRLSRegressor,
+    TablePreparation,
+    TableSelector,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((30, 3))
+Y = X[:, 0] + 0.3 * RNG.standard_normal(30)
+SEARCHES = [
+    ELMFSRegressor, GraftingRegressor, GraftingRegressorCV, LarsSelector, LSSVMForwardRegressor,
+    MLPGraftingRegressorCV, MutualInfoRegressor, SparseKernelRLSRegressor, SparseRBFRegressor,
+    SparseRLSRegressor, TableSelector,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("callback", [5, "stop", [], {}])
+@pytest.mark.parametrize("estimator", SEARCHES)
+def test_callbacks_that_are_no_functions(estimator, callback):
+    with pytest.raises(InputError, match=r"callback=.* cannot be called"):
+        estimator(callback=callback, validation=None).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (GraftingRegressor(feature_costs="linear"), "feature_costs='linear'; give numbers"),
+        (GraftingRegressor(l1_factors=object()), "l1_factors=.*; give numbers"),
+        (GraftingRegressorCV(l1s="swap"), "l1s='swap'; give numbers"),
+        (GraftingRegressorCV(least=[0, 1]), r"least=\[0, 1\]; give a part"),
+        (GraftingRegressorCV(n_jobs=1 + 2j), r"n_jobs=\(1\+2j\); give a whole number"),
+        (MLPGraftingRegressorCV(least="auto"), "least='auto'; give a part"),
+        (MLPGraftingRegressorCV(n_jobs="x"), "n_jobs='x'; give a whole number"),
+        (SparseKernelRLSRegressor(gamma={}), r"gamma=\{\}; give a number"),
+        (SparseKernelRLSRegressor(gamma=np.inf), "gamma=inf; give a number"),
+        (SparseKernelRLSRegressor(candidates="all"), "candidates='all'; give numbers"),
+        (SparseKernelRLSRegressor(kernel=[0]), r"kernel=\[0\]; use"),
+        (LSSVMRegressor(gamma=None), "gamma=None; give a finite number"),
+        (LSSVMRegressor(sigma2=slice(2)), "sigma2=slice.*; give a finite number"),
+        (ELMRegressor(activation=np.arange(3)), "activation=.*; use one of"),
+        (SparseRBFRegressor(centres={}), r"centres=\{\}; give a whole number"),
+        (GraftingRegressor(validation=np.array(1.0)), "validation=array.*; give a number of folds"),
+        (TablePreparation(missing=np.array(["a", "b"])), "missing=array.*; use one of"),
+        (TableSelector({}), r"selector=\{\} has no path of columns"),
+        (TableSelector(ELMRegressor()), "has no path of columns"),
+        (TableSelector(TableSelector()), "has no path of columns"),
+    ],
+)
+def test_parameters_of_another_type(estimator, message):
+    with pytest.raises(InputError, match=message):
+        estimator.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.period_range("2024-01", periods=30, freq="M"),
+        pd.interval_range(0, 30, periods=30),
+        [{"k": 1}] * 30,
+        [[1, 2]] * 30,
+        np.ones(30, dtype=complex),
+    ],
+)
+@pytest.mark.parametrize("estimator", [SparseRLSRegressor, ELMRegressor, LSSVMRegressor])
+def test_columns_that_are_neither_numbers_nor_text(estimator, column):
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame["odd"] = column
+    with pytest.raises(InputError, match="neither numbers nor text in column 'odd'"):
+        estimator().fit(frame, Y)
+
+
+def test_columns_of_numbers_in_types_of_pandas_and_python():
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame["objects"] = np.array([1, 2.5, True] * 10, dtype=object)
+    frame["flags"] = pd.array([True, False] * 15, dtype="boolean")
+    assert SparseRLSRegressor().fit(frame, Y).n_features_in_ == 5
+
+
+def test_text_below_columns_of_several_levels():
+    frame = pd.DataFrame({("u", "a"): X[:, 0], ("u", "b"): ["p", 1, "q"] * 10})
+    with pytest.raises(InputError, match="text"):
+        SparseRLSRegressor().fit(frame, Y)
+
+
+@pytest.mark.parametrize("names", [[0, 1], ["c", None]])
+def test_odd_columns_of_tables_with_odd_names(names):
+    frame = pd.DataFrame({"c": X[:, 0], "odd": pd.interval_range(0, 30, periods=30)})
+    frame.columns = names
+    with pytest.raises(InputError, match="interval"):
+        TablePreparation().fit(frame)
+
+
+@pytest.mark.parametrize("weights", [2.0, ["1"] * 30, np.full(30, 3, dtype=np.int8)])
+def test_equal_weights_in_any_form_change_nothing(weights):
+    frame = pd.DataFrame(X, columns=list("abc"))
+    plain = GraftingRegressor(validation=3).fit(frame, Y)
+    same = GraftingRegressor(validation=3).fit(frame, Y, sample_weight=weights)
+    assert np.allclose(plain.coef_, same.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+@pytest.mark.parametrize("estimator", [LSSVMRegressor, SparseRLSRegressor, GraftingRegressor])
+def test_weights_whose_squares_floating_point_cannot_hold(estimator, size):
+    with pytest.raises(InputError, match="sample_weight holds numbers of the size of"):
+        estimator().fit(X, Y, sample_weight=np.full(30, size))
+
+
+def test_groups_without_order_in_the_validation():
+    with pytest.raises(InputError, match="groups holds labels that cannot be put in order"):
+        GraftingRegressor(validation=2).fit(X, Y, groups=[None, 1] * 15)
+
+
+@pytest.mark.parametrize("estimator", [GraftingRegressor(), SparseKernelRLSRegressor()])
+def test_columns_whose_squares_overflow(estimator):
+    wide = X.copy()
+    wide[3] = 1e200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(InputError, match="numbers whose squares floating point cannot hold"):
+            estimator.fit(wide, Y)
+
+
+@pytest.mark.parametrize("size", [1e-152, 1e-180])
+def test_columns_whose_squares_are_zero_in_grafting(size):
+    tiny = np.c_[X, size * Y]
+    with pytest.warns(PathWarning, match="1e-150 and less"):
+        model = GraftingRegressor(validation=None).fit(tiny, Y)
+    assert 3 not in model.selected_
+
+
+def test_huge_targets_of_a_classifier():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="continuous"):
+            GraftingClassifier().fit(X, Y * 1e300)
+
+
+def test_tables_with_a_list_as_the_target():
+    """The search for leaks reads the target too."""
+    table = pd.DataFrame(X, columns=list("abc"))
+    table["lagged"] = np.r_[np.nan, Y[:-1]]
+    table["leak"] = Y
+    with pytest.warns(UserWarning, match="leak"):
+        as_list = TableSelector(missing="median", validation=2).fit(table, Y.tolist())
+    with pytest.warns(UserWarning, match="leak"):
+        as_array = TableSelector(missing="median", validation=2).fit(table, Y)
+    assert as_list.path_.subsets == as_array.path_.subsets
+
+
+def test_sparse_columns_of_pandas():
+    dense = np.where(X > 0.5, X, 0.0)
+    frame = pd.DataFrame(dense, columns=list("abc")).astype(pd.SparseDtype(float, 0.0))
+    found = SparseRLSRegressor().fit(frame, Y).path_.subsets
+    assert found == SparseRLSRegressor().fit(dense, Y).path_.subsets
