@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
+    "ignore_pattern": r"messy_tables\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "min_reported_time": 1000,
@@ -68,6 +69,27 @@ html_title = "sparsepath"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# Pages without a section of their own need no navigation beside them.
+html_sidebars = {
+    page: []
+    for page in (
+        "index",
+        "start",
+        "honest-error",
+        "path",
+        "tables",
+        "cli",
+        "deploy",
+        "reading-the-page",
+        "common-mistakes",
+        "coming-from",
+        "notation",
+        "glossary",
+        "references",
+        "support",
+        "changelog",
+    )
+}
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,

@@ -1,6 +1,6 @@
 """
-Text: which words tell two libraries apart?
-===========================================
+Text: which words distinguish two topics?
+=========================================
 
 Documentation is text that every machine has: the first paragraphs of the functions of ``scipy.stats`` and ``scipy.signal``. Words become a sparse matrix, and stay one.
 """

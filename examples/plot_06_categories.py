@@ -1,6 +1,6 @@
 """
-A table with words and gaps
-===========================
+A table with text and missing values
+====================================
 
 The diabetes data as a clinic would have them: the sex in words, the age as a band, and one cell of twenty empty. Words become columns of zeros and ones, which come in
 together or not at all; gaps are filled by medians.

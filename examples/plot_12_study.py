@@ -68,5 +68,5 @@ print(table.sentence())
 
 wrong = np.mean(model.predict(X_new) != y_new)
 print(
-    f"Told: {model.honest_.error:.3f} (90 % interval {model.honest_.interval[0]:.3f} to {model.honest_.interval[1]:.3f}). Found on {len(y_new)} new patients: {wrong:.3f}."
+    f"Estimated: {model.honest_.error:.3f} (90 % interval {model.honest_.interval[0]:.3f} to {model.honest_.interval[1]:.3f}). Found on {len(y_new)} new patients: {wrong:.3f}."
 )

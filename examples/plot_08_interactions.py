@@ -1,6 +1,6 @@
 """
-Features that are good only together
-====================================
+Interacting features
+====================
 
 ``y = x1 + (x2 > 0.5)(x3 > 0.5)`` and three features of noise. Alone, the first feature is the best; of two, the other two are, which adding one feature at a time
 cannot find, and a linear model cannot use.
