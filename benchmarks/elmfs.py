@@ -28,16 +28,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from slow_twins import elm as twin
 from sparsepath import ELMFSRegressor, MutualInfoSelector
+from sparsepath._core import elm as core
 from sparsepath.data.columns import standardise
 from sparsepath.data.paper_sets import diabetes, load
 from sparsepath.data.synthetic import functional, xor_like
-from sparsepath.data.threads import Threads
-from sparsepath.elm.compiled import squash
 from sparsepath.elm.network import Target, draw_neurons
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.scaling import Best, restart
 from sparsepath.errors import FileError
 from sparsepath.information.kraskov import Estimator
+from sparsepath.system.threads import Threads
 
 
 def timed(task: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -106,7 +106,7 @@ def floor(neurons: list[int], n: int) -> tuple[float, float]:
 
     def outputs() -> None:
         for m in neurons:
-            squash(H[:m], biases[:m], means[:m])
+            core.squash(H[:m], biases[:m], means[:m])
 
     def products() -> None:
         for m in neurons:
@@ -297,7 +297,7 @@ def features(counts: list[int], samples: int) -> str:
         end = str(one.path_.sizes[-1])
         rows.append([str(d), end, right, *map(_2, (told, cpu, wall, cpu_all, wall_all))])
     heads = [
-        "features", "path ends at", "{1..5} at size 5", "told before, to size 20", "search, CPU s",
+        "features", "path ends at", "{1..5} at size 5", "estimate beforehand, to size 20", "search, CPU s",
         "two threads, wall s", "with five folds, CPU s", "two threads, wall s",
     ]  # fmt: skip
     return f"""## Growth with the features: `ELMFSRegressor()` on functional, {samples} samples

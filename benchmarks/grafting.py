@@ -1,8 +1,8 @@
-"""Linear grafting by the shape of the data, against skglm, celer and scikit-learn.
+"""Linear grafting by the shape of the data, against skglm, celer, scikit-learn and adelie.
 
     python benchmarks/grafting.py                 # writes docs/benchmarks/grafting.md
     python benchmarks/grafting.py --small         # a tenth of the size, printed only
-    python benchmarks/grafting.py --only points   # or paths, folds, classes, growth: these parts
+    python benchmarks/grafting.py --only points   # or paths, folds, first, classes, growth: these parts
 
 The logistic loss with l1, no intercept and no scaling, since not all rivals have both. For every
 solver tolerances 1e-3, 1e-4, ... are tried, and the first that reaches a relative suboptimality of
@@ -15,6 +15,8 @@ above 1: sparsepath is faster. Paths: 30 values of l1 from its largest to a hund
 import argparse
 import os
 import platform
+import subprocess
+import sys
 import time
 import warnings
 from functools import partial
@@ -24,11 +26,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import scipy.sparse as sp
 
+import grafting_folds
 from measure import table, write_in_parts
-from sparsepath import GraftingRegressorCV
-from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, Softmax
 from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
+from sparsepath.system.threads import Threads
 
 TARGET = 1e-8
 REPEATS = 2
@@ -282,38 +284,64 @@ def paths(f, repeats):
 
 
 def folds(f, repeats):
-    """Squared loss over 30 values of l1 and five folds: estimators, and skglm's paths by hand."""
-    from sklearn.linear_model import LassoCV
+    rows = grafting_folds.rows(f, max(3, repeats))
+    behind = [
+        f"- {loss}, {data}: {name} ({cell.split('(')[1]}"
+        for loss, data, _, *cells in rows
+        for name, cell in zip((rival.name for rival in grafting_folds.RIVALS), cells, strict=True)
+        if "(" in cell and "over" not in cell and float(cell.split("(")[1].rstrip(")")) < 1.0
+    ]
+    counted = f"A rival is ahead in {len(behind)} places" + (":" if behind else ".")
+    return table(grafting_folds.HEADER, rows) + f"\n\n{counted}\n\n" + "\n".join(behind)
 
+
+FIRST = """
+import time, warnings
+import numpy as np
+import sparsepath
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.standard_normal({shape})
+y = X[:, :5] @ rng.standard_normal(5) + rng.standard_normal(len(X))
+y = {target}
+model = sparsepath.{model}
+seconds = []
+for _ in range(4):
+    begun = time.process_time()
+    model.fit(X, y)
+    seconds.append(time.process_time() - begun)
+print(seconds[0], min(seconds[1:]))
+"""
+
+
+def first(f, repeats):
+    """The first fit of a process beside a later one of the same, in CPU seconds."""
+    two, three = "np.where(y > 0, 1, 0)", "np.digitize(y, [-1, 1])"
+    models = [
+        ("GraftingRegressor(l1=0.05)", "y"),
+        ("GraftingRegressor(l1=0.05, loss='huber')", "y"),
+        ("GraftingRegressor(l1=0.05, l0=0.01)", "y"),
+        ("GraftingRegressorCV()", "y"),
+        ("GraftingRegressorCV(loss='huber')", "y"),
+        ("GraftingClassifier(l1=0.02)", two),
+        ("GraftingClassifierCV()", two),
+        ("GraftingClassifier(l1=0.02)", three),
+        ("MLPGraftingRegressor(validation=None, max_connections=5)", "y"),
+        ("MLPGraftingClassifier(validation=None, max_connections=5)", two),
+    ]
     rows = []
-    for m, n in ((1000, 100), (200, 20000), (100000, 50)):
-        X, _ = dense_problem(m // f, n // f, np.random.default_rng(0))
-        rng = np.random.default_rng(1)
-        y = X[:, :5] @ rng.standard_normal(5) + rng.standard_normal(len(X))
-        ours = GraftingRegressorCV(standardize=False, validation=None, tol=1e-6)
-        theirs = LassoCV(eps=0.01, alphas=30, cv=5, tol=1e-6)
-        works = {"sparsepath": ours.fit, "skglm": skglm_folds, "scikit-learn": theirs.fit}
-        if n > 10 * m:
-            del works["scikit-learn"]  # minutes
-        times = {name: [] for name in works}
-        for _ in range(repeats + 1):
-            for name, work in works.items():
-                times[name].append(timed(work, X, y)[0])
-        rows.append(cells([f"{m} x {n}"], {a: float(np.median(t[1:])) for a, t in times.items()}))
-    rows = [row + [""] * (4 - len(row)) for row in rows]
-    return held(["data", "sparsepath, s", "skglm (ratio)", "scikit-learn (ratio)"], rows)
-
-
-def skglm_folds(X, y):
-    from skglm import Lasso
-    from sklearn.model_selection import KFold
-
-    parts = [np.arange(len(y)), *(train for train, _ in KFold(5).split(X))]
-    top = np.abs(X.T @ (y - y.mean())).max() / len(y)
-    for part in parts:
-        model, some = Lasso(warm_start=True, tol=1e-6), np.asfortranarray(X[part])
-        for l1 in top * np.geomspace(1, 0.01, 30):
-            model.set_params(alpha=l1).fit(some, y[part])
+    for shape in ((300, 30), (1000, 100)):
+        for model, target in models:
+            code = FIRST.format(shape=shape, model=model, target=target)
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            )
+            begun, later = map(float, done.stdout.split())
+            kind = {"y": "", two: ", two classes", three: ", three classes"}[target]
+            row = [f"{shape[0]} x {shape[1]}", f"`{model}`{kind}"]
+            rows.append([*row, f"{begun:.3f}", f"{later:.3f}", f"{begun - later:.3f}"])
+            print(rows[-1], flush=True)
+    return table(["data", "fit", "first, s", "later, s", "difference, s"], rows)
 
 
 def classes(f, repeats):
@@ -376,11 +404,20 @@ takes 0.85 to 0.95 of its time, in turn with the others too, which throw its cod
     ),
     "folds": (
         "Cross-validation",
-        """Squared loss, 30 values of l1, five folds, tolerance 1e-6 in the sense of each; skglm has no estimator
-for it, so that its warm-started fits to all data and to every training part are timed. celer's does not run with this scikit-learn.
-Up to some thousand columns the products of all columns are taken once: those of a training part are all less those of the rows left out. One
-compiled loop goes down each path, and every point is certified by its duality gap.""",
+        """Ten folds, 30 values of l1 down to a hundredth of the largest; squares with an intercept, the logistic loss without. Every solver at the loosest of its
+tolerances 1e-3, 1e-4, ... that brings its path on all data within 1e-6 of the optimum at every value, in relative terms ("not reached" if none does). Where one path
+takes more than three seconds, its time stands for all: "over". scikit-learn: `LassoCV`, and `LogisticRegressionCV` with liblinear; adelie: `cv_grpnet`; skglm and celer have no
+estimator that runs here, so that their warm-started paths on all data and on every training part are timed. CPU seconds of one thread, medians of 3 rounds in turn (200 x 20000: one round).
+Squares of up to some thousand columns: the products of all columns are taken once, and those of a training part are all less those of the rows left out.
+Otherwise the paths of all training parts go side by side with that on all rows: the gradients of all are one product of matrices, no row is copied, and
+the outputs of the rows left out are at hand. Every point has a duality gap within the tolerance.""",
         folds,
+    ),
+    "first": (
+        "First fits",
+        """The first fit of a fresh process, after `import sparsepath`, and the quickest of three later ones. The difference is what is imported and set up
+at the first fit.""",
+        first,
     ),
     "classes": (
         "Classes",
@@ -411,7 +448,7 @@ def main():
     head = f"""# Grafting: speed
 
 Written by `benchmarks/grafting.py` on {platform.machine()}, Python {platform.python_version()}: CPU seconds of one thread, medians of {REPEATS} to 25 rounds
-in turn; single penalties and paths while nothing else ran, the rest on a machine that others used too, so ratios below about 1.3 say little. Above 1: sparsepath is faster. Where nothing
+in turn, on a machine that others used too, so ratios below about 1.3 say little; single penalties, classes and growth are from before the loops moved to C++. Above 1: sparsepath is faster. Where nothing
 else is said: logistic loss, l1 only, no intercept, every solver at the loosest of its tolerances 1e-3, 1e-4, ... that gives a relative
 suboptimality of 1e-8; "not reached" if none does, or not within {PATIENCE:.0f} seconds. scikit-learn is liblinear; its saga was not timed.
 """

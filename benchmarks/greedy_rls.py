@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from measure import best_of, extra_memory, in_turn, seconds, table, write_page
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
-from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
-from sparsepath.rls.models import make_design
-from sparsepath.rls.task import Task
+from sparsepath.rls.engines import make_design
+from sparsepath.rls.parameters import SearchSpec
+from sparsepath.system.threads import Threads
 
 sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parent.parent / "tests"))
 from slow_twins import rls as twin
@@ -34,7 +34,9 @@ def greedy(X, y, k, alpha=1.0, loss="squared", form="auto", threads=None):
     Y = y[:, None] if y.ndim == 1 else y
     with Threads(threads) as crew:
         design = make_design(X, np.ones(X.shape[0]), crew)
-        task = Task(size=k, loss=CLASSES[loss], candidates=tuple(range(X.shape[1])), form=form)
+        task = SearchSpec(
+            size=k, loss=CLASSES[loss], candidates=tuple(range(X.shape[1])), form=form
+        )
         return run(design, Y, alpha, task)
 
 
@@ -53,7 +55,7 @@ def against_floor(name, X, y, k, repeat) -> list[list[str]]:
         "F": floor(X, k),
         "X'X": lambda: X.T @ X,
         "squared": lambda: greedy(X, y, k),
-        "squared, a pass per step": lambda: greedy(X, y, k, form="pass"),
+        "squared, a pass per step": lambda: greedy(X, y, k, form="passes"),
         "zero-one": lambda: greedy(X, y, k, loss="zero_one"),
     }
     times = in_turn(works, repeat)
@@ -77,7 +79,7 @@ def exponent(sizes, work) -> tuple[str, str]:
 def growth(quick: bool) -> list[list[str]]:
     m, n, k = (4000, 200, 20) if quick else (100_000, 300, 30)
     steps = (1, 2) if quick else (1, 2, 5, 10)
-    forms = ("auto", "pass")
+    forms = ("auto", "passes")
     rows = []
 
     def grow(what, sizes, work):
@@ -109,7 +111,7 @@ def into_noise(quick: bool) -> str:
 def memory(quick: bool) -> list[list[str]]:
     m, n, k = (10000, 500, 20) if quick else (50000, 1000, 50)
     rows = []
-    for form in ("auto", "pass"):
+    for form in ("auto", "passes"):
         code = (
             "import numpy as np\nfrom greedy_rls import greedy\n"
             f"rng = np.random.default_rng(0)\nX = np.empty(({m}, {n}), order='F')\n"

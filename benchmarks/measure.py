@@ -50,10 +50,11 @@ def extra_memory(code: str) -> float:
     return float(done.stdout.split()[-1])
 
 
-def write_page(name: str, text: str) -> None:
+def write_page(name: str, text: str, *, quiet: bool = False) -> None:
     PAGES.mkdir(parents=True, exist_ok=True)
     (PAGES / name).write_text(text, encoding="utf-8")
-    print(text)
+    if not quiet:
+        print(text)
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

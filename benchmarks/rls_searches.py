@@ -19,7 +19,7 @@ def against_sequential(quick: bool) -> list[list[str]]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((m, n))
     y = X[:, :k] @ rng.standard_normal(k) + rng.standard_normal(m)
-    ours = SparseRLSRegressor(k, cv=KFold(10), choose=k, standardize=False)
+    ours = SparseRLSRegressor(k, cv=KFold(10), choose=k, standardize=False, alpha=1.0)
     theirs = SequentialFeatureSelector(
         Ridge(), n_features_to_select=k, cv=KFold(10), scoring="neg_mean_squared_error"
     )
@@ -33,7 +33,7 @@ def against_sequential(quick: bool) -> list[list[str]]:
 def against_gram(quick: bool) -> list[list[str]]:
     m, n, k = (5000, 200, 10) if quick else (50000, 1000, 50)
     X, y = two_classes(m, n)
-    model = SparseRLSRegressor(k, cv=KFold(10), choose=k, standardize=False)
+    model = SparseRLSRegressor(k, cv=KFold(10), choose=k, standardize=False, alpha=1.0)
     times = best_of({"gram": lambda: X.T @ X, "ours": lambda: model.fit(X, y)}, 3)
     return [[f"{m} x {n}, k = {k}", f"{times['ours'] / times['gram']:.2f}"]]
 
@@ -47,7 +47,7 @@ def floating(quick: bool) -> list[list[str]]:
     y = np.where(np.asarray(data.y)[train] == 5, 1.0, -1.0)
     k = 10 if quick else 100
     models = {
-        s: SparseRLSRegressor(k, search=s, choose="min", standardize=False)
+        s: SparseRLSRegressor(k, search=s, choose="min", standardize=False, alpha=1.0)
         for s in ("forward", "floating")
     }
     times = best_of({s: lambda m=m: m.fit(X, y) for s, m in models.items()}, 1 if quick else 2)

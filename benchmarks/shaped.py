@@ -3,17 +3,14 @@
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
 
 import numpy as np
 
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.threads import Threads
 from sparsepath.rls.driver import run
-from sparsepath.rls.leave_one_out import small
-from sparsepath.rls.leave_one_out.whole import PRICE
-from sparsepath.rls.models import make_design
-from sparsepath.rls.task import Task
+from sparsepath.rls.engines import make_design
+from sparsepath.rls.parameters import SearchSpec
+from sparsepath.system.threads import Threads
 
 
 def problem(m: int, n: int, relevant: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +23,7 @@ def problem(m: int, n: int, relevant: int = 20) -> tuple[np.ndarray, np.ndarray]
 def greedy(X, y, k, form="auto", **options):
     with Threads(1) as crew:
         design = make_design(X, np.ones(X.shape[0]), crew)
-        task = Task(size=k, candidates=range(X.shape[1]), form=form, **options)
+        task = SearchSpec(size=k, candidates=range(X.shape[1]), form=form, **options)
         return run(design, y[:, None] if y.ndim == 1 else y, 1.0, task)
 
 
@@ -68,18 +65,6 @@ def in_turn(
 
 def ratio(times: dict[str, np.ndarray], a: str, b: str) -> float:
     return float(np.median(times[a] / times[b]))
-
-
-@contextmanager
-def small_searches(built: bool):
-    """Small searches by the loops built with the package, or in NumPy as if there were none."""
-    loops, paid = small.small_loops, PRICE.is_paid
-    PRICE.is_paid = lambda ahead=0.0: False
-    small.small_loops = loops if built else lambda: None
-    try:
-        yield
-    finally:
-        small.small_loops, PRICE.is_paid = loops, paid
 
 
 def fitted(X, y, k):

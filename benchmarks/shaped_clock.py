@@ -1,4 +1,4 @@
-"""Rivals by the clock, threads as they come: each in a process of its own, as a user has it."""
+"""Rivals, wall time, threads as they come: each in a process of its own, as a user has it."""
 
 import os
 import subprocess

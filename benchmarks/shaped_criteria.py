@@ -6,13 +6,6 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from measure import table
 from shaped import bars, greedy, in_turn, problem, products
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.rls.leave_one_out import whole
-from sparsepath.rls.leave_one_out.loss_search import LOSS_PRICE
-from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE
-from sparsepath.rls.pairs.queries import PAIRS_PRICE
-from sparsepath.rls.pairs.whole import ORDER_PRICE
-from sparsepath.rls.splits.blocks import BLOCKS_PRICE
-from sparsepath.rls.splits.whole import FOLDS_PRICE
 
 CRITERIA_SHAPES = (
     (300, 30, 20),
@@ -55,9 +48,6 @@ def pairs_alone(m, n, k):
 def criteria(quick: bool, rounds: int) -> str:
     """Every criterion on every shape: time over F, less a tenth of a millisecond a step."""
     rows, beyond = [], dict.fromkeys(("plain", "order", "swap"), 0)
-    folds = (FOLDS_PRICE, BLOCKS_PRICE, PAIRS_PRICE, ORDER_PRICE)
-    for price in (whole.PRICE, LOSS_PRICE, *folds, SWAP_PRICE):
-        price.spent = np.inf  # a process that has paid for all loops
     for m, n, k in CRITERIA_SHAPES[:2] if quick else CRITERIA_SHAPES:
         X, y = problem(m, n)
         sign = np.where(y > np.median(y), 1.0, -1.0)

@@ -23,15 +23,13 @@ from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from measure import table, write_in_parts
-from shaped import bars, fitted, greedy, in_turn, problem, products, ratio, small_searches
+from shaped import bars, fitted, greedy, in_turn, problem, products, ratio
 from shaped_clock import by_the_clock
 from shaped_criteria import criteria
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.paper_sets import available, load
-from sparsepath.data.threads import Threads
-from sparsepath.rls.forms import seconds as model_seconds
-from sparsepath.rls.many import forward_searches
-from sparsepath.tuning import TUNING
+from sparsepath.rls.batch import forward_searches
+from sparsepath.system.threads import Threads
 
 SHAPES = (
     (300, 30, 20),
@@ -44,7 +42,7 @@ SHAPES = (
 )
 FRESH = 1 << 25  # numbers in X from which the system's time for memory is a part of the whole
 RIVALS = ((300, 30, 20), (72, 7129, 30), (200, 20000, 50), (2000, 2000, 200), (1_000_000, 50, 20))
-OWN = (3000, 300, 150)  # bad for us: too tall to be fused, so many steps that bounds are loose
+OWN = (3000, 300, 150)  # bad for us: too tall for memory, so many steps that bounds are loose
 
 
 def rounds_for(m: int, n: int, k: int, rounds: int) -> int:
@@ -88,28 +86,25 @@ def rivals(quick: bool, rounds: int) -> str:
     names = ["OMP", "LARS", "abess", "fastcan", "RLScore"]
     shapes = [*(RIVALS[:2] if quick else RIVALS), (300, 60, 30) if quick else OWN]
     for m, n, k in shapes:
-        small = m * n < TUNING.compiled_search_from
-        for order, built in (("F", True), ("C", True), *([("F", False)] if small else [])):
+        for order in ("F", "C"):
             X, y = problem(m, n)
             X = np.asarray(X, order=order)
             works = {"F": products(X, k), "ours": lambda X=X, y=y, k=k: fitted(X, y, k)}
             works |= rivals_of(X, y, k)
-            with small_searches(built):
-                times = in_turn(works, rounds_for(m, n, k, rounds))
+            times = in_turn(works, rounds_for(m, n, k, rounds))
             others = [
                 f"{ratio(times, name, 'ours'):.2g}" if name in times else "" for name in names
             ]
-            note = "" if built else ", NumPy"
             rows.append(
                 [
-                    f"{m} x {n}, k = {k}, {order}{note}",
+                    f"{m} x {n}, k = {k}, {order}",
                     f"{1e3 * np.median(times['ours']):.3g}",
                     f"{ratio(times, 'ours', 'F'):.1f}",
                     *others,
                 ]
             )
             print(rows[-1], flush=True)
-            data = f"{m} x {n}, {order}{note}"
+            data = f"{m} x {n}, {order}"
             for name in names[2:]:
                 if name in times:
                     held.append((f"{data}: ours over {name}", ratio(times, "ours", name), 1))
@@ -127,24 +122,22 @@ def forms(quick: bool, rounds: int) -> str:
         works = {
             "F": products(X, k),
             "auto": lambda X=X, y=y, k=k: greedy(X, y, k),
-            "fused": lambda X=X, y=y, k=k: greedy(X, y, k, "fused"),
-            "bounds": lambda X=X, y=y, k=k: greedy(X, y, k, "bounds"),
+            "memory": lambda X=X, y=y, k=k: greedy(X, y, k, "memory"),
+            "passes": lambda X=X, y=y, k=k: greedy(X, y, k, "passes"),
         }
         times = in_turn(works, rounds_for(m, n, k, rounds))
-        fused, bounds = model_seconds(m, n, k)
         rows.append(
             [
                 f"{m} x {n}, k = {k}",
                 greedy(X, y, k).form.split(":")[0],
                 f"{1e3 * np.median(times['auto']):.3g}",
                 f"{ratio(times, 'auto', 'F'):.1f}",
-                f"{ratio(times, 'fused', 'auto'):.2f}",
-                f"{ratio(times, 'bounds', 'auto'):.2f}",
-                f"{fused / bounds:.2f}",
+                f"{ratio(times, 'memory', 'auto'):.2f}",
+                f"{ratio(times, 'passes', 'auto'):.2f}",
             ]
         )
         print(rows[-1], flush=True)
-    header = ["data", "form", "ms", "of F", "fused", "bounds", "fused / bounds, model"]
+    header = ["data", "form", "ms", "of F", "memory", "passes"]
     return table(header, rows)
 
 
@@ -206,11 +199,7 @@ def small(quick: bool, rounds: int) -> str:
             n_nonzero_coefs=20
         ).fit(X, y),
     }
-    with small_searches(True):
-        times = in_turn(works, 5 * rounds)
-    ours = dict(list(works.items())[:2])
-    with small_searches(False):
-        times |= {f"{name}, in NumPy": of for name, of in in_turn(ours, 5 * rounds).items()}
+    times = in_turn(works, 5 * rounds)
     rows = [[name, f"{1e3 * of.min():.2f}"] for name, of in times.items()]
     code = (
         "import time, numpy as np\nfrom sparsepath import SparseRLSRegressor\n"
@@ -218,22 +207,15 @@ def small(quick: bool, rounds: int) -> str:
         "SparseRLSRegressor(20, validation=None).fit(X, X[:, 0])\n"
         "print(time.process_time() - start)"
     )
-    for name, before in (
-        ("first fit in a fresh process", ""),
-        ("the same, once Numba is imported", "import numba\n"),
-    ):
-        got = [
-            subprocess.run(
-                [sys.executable, "-c", before + code], capture_output=True, text=True, check=True
-            )
-            for _ in range(3)
-        ]
-        rows.append([name, f"{1e3 * min(float(one.stdout) for one in got):.0f}"])
+    command = [sys.executable, "-c", code]
+    got = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
+    first = 1e3 * min(float(one.stdout) for one in got)
+    rows.append(["first fit in a fresh process", f"{first:.0f}"])
     fit, search, bare = (times[list(works)[i]].min() for i in (0, 1, 3))
     return table(["300 x 30", "ms"], rows) + bars(
         ("the search, ms", 1e3 * search, 1),
         ("a fit beyond scikit-learn's validation, ms", 1e3 * (fit - bare), 2),
-        ("a first fit above the imports, ms", float(rows[-2][1]), 300),
+        ("a first fit above the imports, ms", first, 300),
     )
 
 
@@ -373,28 +355,26 @@ C sources include.""",
         rivals,
     ),
     "clock": (
-        "Rivals by the clock",
+        "Rivals, wall time",
         """Whole fits, with as many threads as each takes by itself, each in a process of its own, after a warm-up: medians, the least of
 three processes on two idle cores. If anybody else uses a core, fastcan takes 250 ms at 300 x 30: its threads wait for each other.""",
         by_the_clock,
     ),
     "forms": (
         "Forms",
-        """The search alone. Times of the forms, step by step, over that of what the cost model (`rls/forms.py`) chose,
-which for small data is a search as a whole.""",
+        """The search alone. Times of the forms, step by step, over that of what the rule of `rls/engines.py` chose.""",
         forms,
     ),
     "small": (
         "Small data",
-        """Small data are searched in loops in C that were built with the package, from the first fit on; where there was no compiler,
-in NumPy. What is chosen is the same.""",
+        """A fit of 300 x 30, beside what scikit-learn's own validation takes.""",
         small,
     ),
     "orders": (
         "Order and type",
         """Whole fits over that of float64 in Fortran order. Large data are read as they lie, tile by tile: a copy of them
 would take the system's time for fresh memory too, which differs from run to run; 400 MB took 0.05 to 0.9 s on this virtual machine, which gives pages that are freed
-back to its host. Of data in C order the columns that are asked for again and again are kept one by one; a single column of tall ones is read across the rows, which takes
+back to its host. Of data in C order the columns that are needed again and again are kept one by one; a single column of tall ones is read across the rows, which takes
 what C order takes more at 1000000 x 50. The last row leaves the system's time out.""",
         orders,
     ),
@@ -406,7 +386,7 @@ of those that cannot be within 6 F; a star marks what takes no more than twice t
 sorted k times, since the area under the curve of a candidate is a matter of order. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step; ours has fifteen operations a pair, thirty with weights, since both samples are left out. Data of fewer than 65536 numbers are
 searched in NumPy, or step by step, until the loops are paid for. Searches over folds of few rows (72 x 2000 and smaller) go by what is left of their test rows. Searches by losses, with exchanges and by the area under the curve over folds of up to 256 rows are one compiled loop each; leaving out pairs goes step
 by step, the pairs of a step in a compiled loop. By the absolute error and the Huber loss few candidates are judged, since the slopes of the loss bound the others; by mistakes all are, on all samples, four candidates at a time. Of a search with exchanges (there are three at 300 x 30 and at 72 x 2000) a quarter to a third is to bound them; the numbers of its models are a quarter of it at 300 x 30 and less elsewhere. No removal is worth while in the floating searches here: from the first one on they go step by step.
-In runs while others used the machine, mistakes of three classes came out at up to 8 at 72 x 2000 and up to 7 at 10000 x 100.
+In runs while others used the machine, error counts with three classes came out at up to 8 at 72 x 2000 and up to 7 at 10000 x 100.
 Times are the least of several rounds.""",
         criteria,
     ),
@@ -424,7 +404,7 @@ Times are the least of several rounds.""",
     "many": (
         "Many searches at once",
         """CPU time of one core.
-By the clock on two, a fit with its ten folds took 2.87 times as long as the fit without them (median of nine rounds in turn, nothing
+In wall time on two cores, a fit with its ten folds took 2.87 times as long as the fit without them (median of nine rounds in turn, nothing
 else running).""",
         at_once,
     ),

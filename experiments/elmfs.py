@@ -43,7 +43,7 @@ from sparsepath import (
     compare_paths,
 )
 from sparsepath.errors import FileError
-from sparsepath.path import SelectionPath
+from sparsepath.path.selection_path import SelectionPath
 
 METHODS = ("LARS", "MI-FW", "MI-FWBW", "ELM-FS")
 

@@ -153,9 +153,9 @@ def claims(parts: Parts, strategies: tuple[str, ...], seeds: int, restarts: int)
     lines = [
         "## Claims over seeds",
         "",
-        f"ELM-FS with its defaults but {restarts} restarts; {seeds} seeds, each of which draws the",
+        f"ELM-FS with its defaults but {restarts} restarts; {seeds} seeds; each draws the",
         "data (or the 70/30 split; for Santa Fe the split is fixed), the neurons and the starts. Of",
-        "strategies that were not asked for there may be fewer seeds, or none.",
+        "strategies that were not requested there may be fewer seeds, or none.",
         "",
         "| problem | claim | asked | " + " | ".join(f"strategy {s}" for s in strategies) + " |",
         "|---|---|---|" + "---|" * len(strategies),

@@ -219,7 +219,7 @@ def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[st
         "# ELM-FS: what SET says and what new data say",
         "",
         *about,
-        "told them apart. Luck is the median of the same figure for ten machines on three columns drawn at random,",
+        "made the difference. Luck is the median of the same figure for ten machines on three columns drawn at random,",
         "which nobody chose: by so much the test part happens to be harder than the training part.",
         "",
         "| | differences | within 1.5 | at most 1.5 above | median | largest |",

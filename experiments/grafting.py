@@ -2,6 +2,7 @@
 
     python experiments/grafting.py             # as on the page; about an hour of one core
     python experiments/grafting.py --quick     # few instances and sets, to try it out: minutes
+    python experiments/grafting.py --tiny      # one instance of C, without (d) and (g), for a test: seconds
     python experiments/grafting.py --jobs 2    # in two processes
     python experiments/grafting.py --only cdefgh   # these algorithms, and no page
     python experiments/grafting.py --page      # the page of what is finished; computes nothing
@@ -22,17 +23,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from grafting_figure2 import METHODS, SD, errors_of
-from grafting_measures import one, smaller_l1_on_c
+from grafting_measures import found_penalties, one, smaller_l1_on_c
 from grafting_page import NAMES, write
 from grafting_problems import FILES
 from parts import ROOT, Parts
 from sparsepath.data import paper_sets
 from sparsepath.errors import FileError
 
-ELSEWHERE = ("groups.py", "softmax_network.py", "network_plot.py")  # three classes, pictures
+ELSEWHERE = ("groups.py", "softmax.py", "plots.py")  # three classes, pictures
 SOLVERS = sorted(
-    f"src/sparsepath/grafting/{file.name}"
-    for file in (ROOT / "src/sparsepath/grafting").glob("*.py")
+    file.relative_to(ROOT).as_posix()
+    for file in (ROOT / "src/sparsepath/grafting").rglob("*.py")
     if file.name not in ELSEWHERE
 )
 DATA = "src/sparsepath/data/synthetic.py"
@@ -40,6 +41,7 @@ SETTING = [DATA, "experiments/grafting_problems.py", "experiments/grafting_measu
 DEPENDS = {
     "graft": [*SETTING, *SOLVERS],
     "rival": [*SETTING, "experiments/grafting_rivals.py"],
+    "table2": [*SETTING, *SOLVERS],
     "figure2": [DATA, "experiments/grafting_figure2.py"],
     "figure2 graft": [DATA, "experiments/grafting_figure2.py", *SOLVERS],
 }
@@ -66,9 +68,12 @@ def tasks(settings, counts, irrelevants):
                 yield kind, "-".join(map(str, arguments)), errors_of, arguments
     if {"a", "b"} <= set(settings.only):
         for model, l1s in SMALLER_L1.items():
-            for l1 in l1s:
+            for l1 in l1s[:1] if settings.tiny else l1s:
                 arguments = (model, l1, counts["C"])
                 yield "graft", "-".join(map(str, arguments)), smaller_l1_on_c, arguments
+        for letter in "a" if settings.tiny else "ab":
+            for name in counts:
+                yield "table2", f"table2-{name}-{letter}", found_penalties, (letter, name)
     if "g" in settings.only:
         yield from sorted(instances("rival", "g", counts), key=lambda task: task[3][2])
 
@@ -76,25 +81,32 @@ def tasks(settings, counts, irrelevants):
 def instances(kind, letter, counts):
     for name, count in counts.items():
         for seed in range(min(count, FEWER.get(letter, {}).get(name, count))):
+            if count == 1 and letter in "dg":
+                continue
             yield kind, f"{name}-{letter}-{seed}", one, (letter, name, seed)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--only", default="".join(NAMES), help="letters of the algorithms")
     parser.add_argument("--parts", type=Path, default=ROOT / "build" / "grafting")
     settings = parser.parse_args()
     warnings.simplefilter("ignore")
-    settings.sets, settings.tune = (30, 10) if settings.quick else (200, 100)
-    irrelevants = (0, 4, 12) if settings.quick else (0, 1, 2, 3, 4, 6, 8, 10, 12)
-    counts = dict.fromkeys("ABC", 2 if settings.quick else 10)
+    few = settings.quick or settings.tiny
+    settings.sets, settings.tune = (4, 4) if settings.tiny else (30, 10) if few else (200, 100)
+    irrelevants = (0, 4) if settings.tiny else (0, 4, 12) if few else (0, 1, 2, 3, 4, 6, 8, 10, 12)
+    count = 1 if settings.tiny else 2 if few else 10
+    counts = dict.fromkeys("C" if settings.tiny else "ABC", count)
     for name, file in sorted(FILES.items(), reverse=True):  # D takes the longest
+        if settings.tiny:
+            break
         try:
             paper_sets.load(file)
-            counts[name] = 2 if settings.quick else 10
+            counts[name] = count
         except FileError as missing:
             print(f"data set {name} is left out: {missing}")
     parts = Parts(settings.parts, DEPENDS)
@@ -128,8 +140,15 @@ def main():
             (kind, l1, *found[f"{kind}-{l1}-{counts['C']}"])
             for kind, l1s in SMALLER_L1.items()
             for l1 in l1s
+            if f"{kind}-{l1}-{counts['C']}" in found
         ]
-        write(settings, fig2, fig3, on_c, dict(sorted(counts.items())))
+        penalties = {
+            (name, x): found[f"table2-{name}-{x}"]
+            for name in sorted(counts)
+            for x in "ab"
+            if f"table2-{name}-{x}" in found
+        }
+        write(settings, fig2, fig3, on_c, penalties)
 
 
 if __name__ == "__main__":

@@ -33,16 +33,3 @@ def instance(name, seed):
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:m], order[m:]
     return X[train], y[train], X[test], y[test], None
-
-
-def saliency(selected, problem, n_r=10):
-    """Section 4.1: share of the relevant variables found + share of the found that are, minus 1.
-
-    A copy stands for its original; copies of one variable count once.
-    """
-    if selected is None:
-        return np.nan
-    if not len(selected):
-        return -1.0
-    good = len(set(problem.original[selected].tolist()) & set(range(n_r)))
-    return good / n_r + good / len(selected) - 1

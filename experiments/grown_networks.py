@@ -213,9 +213,9 @@ errors of the other rows, in variances of the training target; the number of inp
 {table(of_real, measured)}
 
 Products and waves pay (laser: half of boosting's error and less). Where a few inputs carry nearly all (bank32nh, anthrokids, diabetes: 6 of 32, 4 of 53, 2 of 10)
-the network has these alone and errs by 0.90 to 1.06 of boosting's error; where many inputs add a little each (Boston, Poland) boosting on all of them is better,
+the network has these alone and has 0.90 to 1.06 of boosting's error; where many inputs add a little each (Boston, Poland) boosting on all of them is better,
 and on the nearly linear ones (bank32nh, diabetes, Poland) ridge regression on all is too. One standard error of {CV} folds is
-wide: on Boston it takes two inputs where the least error has six and errs by two fifths less, on Poland three where it has seven. On the
+wide: on Boston it takes two inputs where the least error has six and an error two fifths lower, on Poland three where it has seven. On the
 laser it takes six inputs (0.0223 by the folds) because seven (0.0145, standard error 0.0083) are just less than that better; an earlier page had
 the network of seven. Whether sets wait does not matter there: without the rule (`BEHIND = 0`) the networks of all sizes are the same.
 """,

@@ -1,10 +1,16 @@
-"""Where the experiments leave their pages and pictures, and the small things they share."""
+"""Where the experiments leave their pages and pictures, and the small things they share.
 
+``SPARSEPATH_PAGES`` names another folder than ``docs/results``.
+"""
+
+import os
+import subprocess
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-PAGES = Path(__file__).resolve().parent.parent / "docs" / "results"
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = Path(os.environ.get("SPARSEPATH_PAGES", ROOT / "docs" / "results"))
 
 
 def save_figure(figure: Figure, name: str) -> str:
@@ -15,9 +21,20 @@ def save_figure(figure: Figure, name: str) -> str:
 
 
 def save_page(name: str, text: str) -> None:
+    """Write a page, with the commit that it was made with."""
     PAGES.mkdir(parents=True, exist_ok=True)
+    text = f"{text.rstrip()}\n\nMade with commit {commit()}.\n"
     (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
     print(f"written: {PAGES / name}.md")
+
+
+def commit() -> str:
+    """The commit of the code at hand; "unknown" outside a repository."""
+    ask = ["git", "-C", str(ROOT), "rev-parse", "--short=10", "HEAD"]
+    try:
+        return subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def table(header: list[str], rows: list[list[object]]) -> str:

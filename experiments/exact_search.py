@@ -1,0 +1,81 @@
+"""How long the exact search takes to prove its sets. Tables of docs/results/exact.md.
+
+Run: python experiments/exact_search.py [narrow|wide] [seconds].
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from sparsepath import SparseRLSRegressor
+
+KINDS = ("independent", "neighbours", "common factor", "covariance", "noise")
+
+
+def columns(kind, n, p, rng):
+    """Columns of one kind of correlation."""
+    X = rng.standard_normal((n, p))
+    if kind == "neighbours":
+        for j in range(1, p):
+            X[:, j] = 0.7 * X[:, j - 1] + np.sqrt(0.51) * X[:, j]
+    elif kind == "common factor":
+        X = np.sqrt(0.2) * X + np.sqrt(0.8) * rng.standard_normal((n, 1))
+    elif kind == "covariance":
+        X = X @ rng.standard_normal((p, p))
+    return X
+
+
+def narrow(kind, p, n=1000, k=8, seed=0):
+    """Eight true features, signal-to-noise ratio 1; or no signal."""
+    rng = np.random.default_rng(seed)
+    X = columns(kind, n, p, rng)
+    beta = np.zeros(p)
+    beta[rng.choice(p, k, replace=False)] = rng.uniform(0.3, 1, k)
+    signal = X @ beta
+    y = signal + rng.standard_normal(n) * signal.std()
+    return X, rng.standard_normal(n) if kind == "noise" else y
+
+
+def wide(n=6000, p=3000, k=10, rho=0.5, snr=5, seed=0):
+    """Neighbouring columns correlate; ten equal coefficients at even distances."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    signal = X[:, np.linspace(0, p - 1, k).astype(int)].sum(1)
+    return X, signal + rng.standard_normal(n) * np.sqrt(signal.var() / snr)
+
+
+def report(name, X, y, **options):
+    """One line: how many sizes are proved, the largest gap, wall and CPU seconds."""
+    began, cpu = time.perf_counter(), time.process_time()
+    model = SparseRLSRegressor(search="exact", validation=None, **options).fit(X, y)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    known = model.path_.certificate
+    values, lower = np.array(known["values"]), np.array(known["lower_bounds"])
+    gap = 100 * (1 - lower / values).max()
+    print(
+        f"| {name} | {np.sum(values == lower)} of {len(values)} | {gap:.2g} % | {seconds:.1f} | "
+        f"{cpu:.1f} |",
+        flush=True,
+    )
+
+
+def main():
+    """Print the lines of a table."""
+    what = sys.argv[1] if len(sys.argv) > 1 else "narrow"
+    budget = float(sys.argv[2]) if len(sys.argv) > 2 else 600.0
+    if what == "wide":
+        X, y = wide()
+        report(
+            "3000, size 10 first", X, y, max_features=10, choose=10, alpha=0.1, time_budget=budget
+        )
+        return
+    for p in (40, 60):
+        for kind in KINDS:
+            report(f"{p}, {kind}", *narrow(kind, p), max_features=p, time_budget=budget)
+
+
+if __name__ == "__main__":
+    main()
