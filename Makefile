@@ -12,28 +12,36 @@ QUICK := tests/test_house.py tests/test_readme.py tests/test_path.py tests/test_
          tests/rls/test_surface.py tests/cli/test_predict.py
 export MPLBACKEND := Agg
 
-.PHONY: help demo quick test check package docs linkcheck lowest bench bench-scale papers clean
+.PHONY: help demo quick test check sanitize package docs linkcheck lowest bench bench-scale papers fuzz clean
 
 help:
 	@echo "make demo    install, then select features on bundled data; writes demo-result/"
-	@echo "make test    install, then lint, type checks, tests, doctests"
+	@echo "make test    install, then lint, type checks, tests, doctests, docs, wheel, sanitizers"
 	@echo "make quick   lint and some of the tests, in less than a minute"
+	@echo "make sanitize  tests of the compiled core with address and undefined-behaviour sanitizers"
 	@echo "make docs    the site, build/site/index.html"
-	@echo "make package build wheel and sdist, install and try each"
+	@echo "make package build sdist and wheel, install the wheel and try it"
 	@echo "make lowest  these tests with the oldest versions of other packages that are allowed;"
 	@echo "             with Python 3.11, for which they were made: make lowest PYTHON=python3.11"
 	@echo "make bench   ratios against rivals and against the speed of the hardware"
 	@echo "make bench-scale ROWS=10000000   files larger than memory, and a Dask cluster"
 	@echo "make papers  the experiments of the papers (data from SPARSEPATH_DATA)"
+	@echo "make fuzz N=1000   generated command lines and damaged files; results in build/fuzz"
 	@echo "make clean   remove what the above made"
 
-$(INSTALLED): pyproject.toml tools/native.py src/sparsepath/rls/leave_one_out/small.c
+# The compiled core is built here, and again by the next make after a change to its sources.
+# Its tools, and a compiler where the machine has none, are in the environment.
+WITH_TOOLS = [ ! -x $(1)/bin/c++ ] || export CC=$(abspath $(1)/bin/cc) CXX=$(abspath $(1)/bin/c++); \
+             PATH="$(abspath $(1)/bin):$$PATH"
+INSTALL = $(call WITH_TOOLS,$(1)) $(1)/bin/python $(PIP) --no-build-isolation --editable
+
+$(INSTALLED): pyproject.toml CMakeLists.txt tools/bootstrap $(wildcard src/sparsepath/_core/*.[ch]pp)
 	@./tools/bootstrap "$(PYTHON)" "$(VENV)"
-	@$(BIN)/python $(PIP) --editable .
+	@$(call INSTALL,$(VENV)) .
 	@touch $@
 
 $(READY): $(INSTALLED)
-	@$(BIN)/python $(PIP) --editable ".[dev]"
+	@$(call INSTALL,$(VENV)) ".[dev]"
 	@touch $@
 
 demo: $(INSTALLED)
@@ -48,14 +56,19 @@ check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
+	@$(BIN)/python tools/wording.py
 
-# What takes one core each goes side by side; tests that are left go to whoever has none (worksteal).
+# What takes one core each goes side by side; tests that are left go to idle workers (worksteal).
 test: $(READY)
 	@$(MAKE) --no-print-directory -j 2 check package docs
+	@$(call WITH_TOOLS,$(VENV)) $(BIN)/python tools/sanitize.py
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 
+sanitize: $(READY)
+	@$(call WITH_TOOLS,$(VENV)) $(BIN)/python tools/sanitize.py
+
 package: $(READY)
-	@$(BIN)/python tools/package.py
+	@$(call WITH_TOOLS,$(VENV)) $(BIN)/python tools/package.py
 
 docs: $(READY)
 	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site
@@ -67,14 +80,14 @@ linkcheck: $(READY)
 $(LOWEST)/.ready: pyproject.toml tools/lowest.py
 	@./tools/bootstrap "$(PYTHON)" "$(LOWEST)"
 	@$(LOWEST)/bin/python tools/lowest.py > $(LOWEST)/constraints.txt
-	@$(LOWEST)/bin/python $(PIP) --constraint $(LOWEST)/constraints.txt --editable ".[test]"
+	@$(call INSTALL,$(LOWEST)) ".[test]" --constraint $(LOWEST)/constraints.txt
 	@touch $@
 
 lowest: $(LOWEST)/.ready
 	@$(LOWEST)/bin/python -m pytest -q -n auto -W ignore::DeprecationWarning $(QUICK)
 
 $(VENV)/.bench: $(READY)
-	@$(BIN)/python $(PIP) --editable ".[dev,bench]"
+	@$(call INSTALL,$(VENV)) ".[dev,bench]"
 	@touch $@
 
 bench: $(VENV)/.bench
@@ -86,6 +99,10 @@ bench-scale: $(READY)
 
 papers: $(READY)
 	@for script in experiments/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+N ?= 100000
+fuzz: $(READY)
+	@$(BIN)/python tools/fuzz.py --cases $(N)
 
 clean:
 	rm -rf $(VENV) $(LOWEST) demo-result build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
