@@ -104,7 +104,7 @@ class DenseBlock:
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
         n = X.shape[1]
-        if V.shape[1] <= 2 and self._compiled():
+        if 0 < V.shape[1] <= 2 and self._compiled():
             which = np.arange(n) if some is None else some
             return products(X, V, which)
         if some is not None:
