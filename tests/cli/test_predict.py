@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import joblib
@@ -182,3 +183,27 @@ def test_a_spreadsheet_finds_no_formulas(run: Run, tmp_path: Path) -> None:
         assert "'=cmd|' /C calc'!A0" in text
         assert re.search(r'(^|,)"?-1"?(,|$)', text, re.MULTILINE)
         assert not re.search(r'(^|,)"?[=@+]', text, re.MULTILINE)
+
+
+def test_rows_ranked_by_risk_in_sql(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, kind = rng.standard_normal(200), rng.choice(["a", "b", "c"], 200)
+    y = np.where(x + (kind == "b") + 0.5 * rng.standard_normal(200) > 0.5, "yes", "no")
+    data = tmp_path / "data.csv"
+    write_table(data, {"x": x, "kind": kind, "y": y})
+    assert run("select", data, "--target", "y", "--out", tmp_path / "out").code == 0
+    model = tmp_path / "out" / "model.json"
+    expression = run("export", model, "--to", "sql-probability").out
+    shares = table_of(run("predict", model, data).out)["probability_yes"]
+    base = sqlite3.connect(":memory:")
+    base.execute("CREATE TABLE data (x, kind)")
+    base.executemany("INSERT INTO data VALUES (?, ?)", zip(x.tolist(), kind.tolist(), strict=True))
+    found = [row[0] for row in base.execute(f"SELECT {expression} FROM data")]
+    np.testing.assert_allclose(found, np.array(shares, dtype=float), rtol=1e-8)
+    assert "  sql-probability" in run("export", "--help").out
+
+
+def test_numbers_have_no_probability_in_sql(run: Run, files, tmp_path: Path) -> None:
+    assert run("select", files["csv"], "--target", "progression", "--out", tmp_path).code == 0
+    done = run("export", tmp_path / "model.json", "--to", "sql-probability")
+    refused(done, "predicts numbers, which have no probabilities; use sql")

@@ -87,6 +87,22 @@ def test_what_is_told_of_each_feature():
         assert mean == pytest.approx(y.mean(), abs=2e-3)
 
 
+def test_the_increase_without_a_feature_has_the_class_weights():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((300, 6))
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(300) > 2, "yes", "no")
+    model = SparseRLSClassifier(4, choose=2, class_weight="balanced", validation=None).fit(X, y)
+    told = summary(model.path_, title="", answer=[], chosen=2, model=model, seen=Seen(X, y))
+    sign = np.where(y == "yes", 1.0, -1.0)[:, None]
+    weights = 150 / np.where(y == "yes", (y == "yes").sum(), (y == "no").sum())
+    Z = X / np.sqrt(np.cov(X.T, aweights=weights, ddof=0).diagonal())
+    for i, rise in zip(model.path_.subset(2), told["rises"]["values"], strict=True):
+        rest = [j for j in model.path_.subset(2) if j != i]
+        without, _ = rls.loo_error(Z[:, rest], sign, 1.0, sw=weights)
+        assert rise > 0
+        assert rise == pytest.approx(without - model.path_.error(2), rel=1e-6)
+
+
 def test_a_feature_of_a_network_is_held_at_its_mean():
     X, y = problem(60, 5)
     model = ELMFSRegressor(3, choose=2, n_restarts=1, random_state=0).fit(X, y)

@@ -143,6 +143,7 @@ LANGUAGES = {
     "javascript": "one function",
     "python": "one module",
     "sql": "one expression, SQLite and DuckDB",
+    "sql-probability": "the same for the probability of the second class",
     "onnx": "a graph; needs the onnx package",
     "json": "the formula as plain data",
 }

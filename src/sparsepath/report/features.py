@@ -33,7 +33,16 @@ WORK = 2e8  # rows x columns^2 from which on sets are not refitted
 MOST_PAIRED_ROWS = 300  # the same in rows, where pairs of rows are compared
 STRONGLY = 0.7  # correlation from which on a column is named
 NAMED_ALIKE = 3  # of these at most
-AS_ASKED = ("alpha", "loss", "cv", "fit_intercept", "standardize", "pooled", "n_threads")
+AS_ASKED = (
+    "alpha",
+    "loss",
+    "cv",
+    "class_weight",
+    "fit_intercept",
+    "standardize",
+    "pooled",
+    "n_threads",
+)
 
 
 @dataclass(frozen=True)
