@@ -12,7 +12,7 @@ import numpy as np
 HOUSES = ("living_area", "neighbourhood", "condition", "year_built", "lot_size", "bathrooms")
 HOUSE_LEAKS = ("agent_commission", "tax_assessment_after_sale")
 GENES = ("ENSG00000007", "ENSG00000042", "ENSG00000123", "ENSG00000300")
-LOAD = ("temperature", "hour", "load_lag_24")
+LOAD = ("temperature", "hour", "workday")
 SURVEY = ("q03", "calls", "contract", "q09", "tenure_months")
 SURVEY_LEAKS = ("status_code", "refund_amount")
 

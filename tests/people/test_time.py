@@ -20,8 +20,32 @@ def test_a_sorted_timestamp_means_time_order(run, tables):
     done = run("select", tables("load"), "--target", "load_mw", "--dates", "parts", "--json")
     assert done.err.startswith("Note: rows are in the order of 'timestamp': ")
     assert done.err.count("--validation time") == 1
-    assert set(chosen(done)) == {"workday", "temperature", "hour"}
+    assert set(chosen(done)) == set(messy_tables.LOAD)
     assert json.loads(done.out)["honest"]["validation"] == "10 parts in time order"
+
+
+def test_hours_of_the_clock_are_a_category(run, tables, tmp_path):
+    out = tmp_path / "out"
+    options = ("--target", "load_mw", "--dates", "parts", "--out", out, "--json")
+    found = json.loads(run("select", tables("load"), *options).out)
+    assert found["chosen"]["r2"] > 0.8  # 0.34 with the hours as a number
+    table = pd.read_csv(tables("load"))
+    table.iloc[[17]].to_csv(tmp_path / "one.csv", index=False)  # 17h, by itself a quantity
+    ours = [
+        json.loads(run("predict", out / "model.json", file, "--json").out)["prediction"]
+        for file in (tmp_path / "one.csv", tables("load"))
+    ]
+    assert ours[0][0] == ours[1][17]
+
+
+def test_hours_as_a_quantity(run, tmp_path):
+    rng = np.random.default_rng(0)
+    hours = rng.integers(1, 40, 100)
+    table = pd.DataFrame({"work": [f"{h}h" for h in hours], "x": rng.normal(size=100)})
+    table.assign(pay=20.0 * hours + rng.normal(size=100)).to_csv(tmp_path / "work.csv", index=False)
+    done = run("select", tmp_path / "work.csv", "--target", "pay", "--json")
+    assert "column 'work' is text that was read as numbers in h" in done.err
+    assert chosen(done) == ["work"]
 
 
 def test_random_folds_recommend_random_walks(run, tables):
@@ -35,7 +59,7 @@ def test_random_folds_recommend_random_walks(run, tables):
 def test_correlated_errors_mean_time_order(run, tables):
     done = run("select", tables("load"), "--target", "load_mw", "--drop", "timestamp", "--json")
     assert "the error is estimated in the order of the rows instead (--validation time)" in done.err
-    assert set(chosen(done)) == {"workday", "temperature", "hour"}
+    assert set(chosen(done)) == set(messy_tables.LOAD)
     assert json.loads(done.out)["path"]["parameters"]["validation"] == "time"
 
 

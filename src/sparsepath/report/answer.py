@@ -213,7 +213,8 @@ def _expected(outcome: Outcome) -> str:
     others = getattr(outcome.model, "surface_", None)
     if others is not None and len(others.paths) > 1:
         told.append(f"with alpha {outcome.model.alpha_:.4g}")
-    return f"{', '.join(told)}, on new data."
+    where = "later rows (time order)" if "in time order" in honest.validation else "new data"
+    return f"{', '.join(told)}, on {where}."
 
 
 def _by_classes(outcome: Outcome, honest: Honest) -> bool:

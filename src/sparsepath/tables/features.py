@@ -5,7 +5,8 @@ kind         columns of numbers
 ===========  ==============================================================================
 number       itself; text such as "12 kg" or "$ 33,641" that is a number in one unit too
 flag         1 for true, 0 for false
-category     an indicator for each value that occurs twice or more, the commonest first
+category     an indicator for each value that occurs twice or more, the commonest first; hours of
+             the clock such as "06h" too, since 23h is next to 00h
 ordered      the place of the value in its order
 date         year, month, day, weekday (1: Monday), and hour if there are times of day
 ===========  ==============================================================================
@@ -52,6 +53,7 @@ QUANTITY = re.compile(
 )
 _UNITS = "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d kw kwh w v a °c °f"
 UNITS_OF_VALUES = frozenset(_UNITS.split(" "))
+CLOCK = re.compile(r"([01]\d|2[0-4])\s?h", re.I)  # 06h is a time of day, 6 h a quantity
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
@@ -354,8 +356,11 @@ def _quantity(
 
     >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["12 kg", "3 kg"], ["1,234"], ["59,0"])]
     [('kg', 'plain'), ('', 'comma'), ('', 'decimal')]
-    >>> _quantity("x", ["3A", "12B"], {"3A": 1, "12B": 1})
+    >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["3A", "12B"], ["06h", "17h"])]
+    [None, None]
     """
+    if all(CLOCK.fullmatch(text.strip()) for text in counts):
+        return None
     split = {text: _split(text) for text in counts}
     units = {unit for unit, _ in split.values()}
     for style in STYLES:
