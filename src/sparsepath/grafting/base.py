@@ -78,6 +78,7 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
 
     _: KW_ONLY
     fit_intercept: bool = True
+    _limits_each = True  # whether max_features ends every fit, rather than a path of them
 
     def _options(self) -> GraftingOptions:
         for name, allowed in ALLOWED.items():
@@ -87,11 +88,19 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
         flag("fit_intercept", self.fit_intercept)
         if self.max_features is not None:
             count("max_features", self.max_features, 0)
-        batch_only = self.l0 == 0 and self.max_features is None and self.update == "all"
-        if self.steps == "batch" and not batch_only:
+        single = [
+            name
+            for name, given in (
+                ("l0", self.l0 != 0),
+                ("max_features", self._limits_each and self.max_features is not None),
+                ("update='newest'", self.update == "newest"),
+            )
+            if given
+        ]
+        if self.steps == "batch" and single:
             raise InputError(
-                "steps='batch' finds the convex optimum; l0, max_features and update='newest' "
-                "need steps='single' or 'auto'."
+                f"steps='batch' finds the convex optimum; {single[0]} needs steps='single' or "
+                "'auto'."
             )
         return as_record(GraftingOptions, self)
 

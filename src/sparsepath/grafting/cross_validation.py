@@ -1,7 +1,7 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
 import time
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -12,10 +12,13 @@ from sklearn.base import ClassifierMixin
 
 from sparsepath.base import Found, Run, Stop, fitting, opened
 from sparsepath.data.splits import splits_of
+from sparsepath.errors import InputError
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.base import JudgedClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors, training_parts
+from sparsepath.grafting.procedure import is_stepwise, of_each_l1
 from sparsepath.path.steps import mean_and_se
 from sparsepath.system.arrays import Floats, Vector
 from sparsepath.system.threads import Threads
@@ -34,6 +37,7 @@ class _GraftingCV(LinearGrafting):
     cv: Any = 5
     choose: str | int | float = "one_se"
     n_jobs: int | None = None
+    _limits_each = False
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
@@ -53,18 +57,34 @@ class _GraftingCV(LinearGrafting):
 
         with Threads(effective_n_jobs(self.n_jobs)) as threads:
             problem = self._problem(X, Y, weights, loss, threads)
-            l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
+            l1s = self._values(problem, penalty)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
                 sums = problem.shared_sums(penalty, options, len(l1s))
-                task = PathTask(X, Y, weights, loss, l1s, penalty, options, error, scale, sums)
+                each = of_each_l1(options, penalty)
+                task = PathTask(X, Y, weights, loss, l1s, penalty, each, error, scale, sums)
                 jointly = sums is None and problem.goes_jointly(penalty, options)
                 parts = training_parts(problem, task, splits) if jointly else [None] * len(splits)
                 known = {"sums": sums, "parts": parts if jointly else ()}
                 problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits, **known)
                 if not run.stopped:
+                    task = replace(task, l1s=l1s[: len(fits)])
                     work = [(*split, part) for split, part in zip(splits, parts, strict=True)]
                     judge(partial(path_errors, task), work, self.n_jobs, errors, run.tell)
             return run.settle()
+
+    def _values(self, problem: GraftingProblem, penalty: Penalty) -> Floats:
+        """The values of l1: with ``max_features`` from the largest, where nothing has entered."""
+        l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
+        if self.max_features is None or is_stepwise(self, penalty):
+            return l1s
+        free = int((problem.design.usable & (penalty.l1 == 0)).sum())
+        if free > self.max_features:
+            raise InputError(
+                f"l1_factors leave {free} features without l1 penalty, which are more than "
+                f"max_features={self.max_features}; penalise more of them or raise max_features."
+            )
+        largest = problem.largest_l1(penalty)
+        return np.append(largest, l1s) if l1s[0] < largest else l1s
 
     def _found(
         self,
@@ -78,6 +98,7 @@ class _GraftingCV(LinearGrafting):
 
         Before the first split is done there are only the errors on the training data.
         """
+        stopped = Stop.ALL_L1 if len(fits) == len(l1s) else Stop.MAX_FEATURES
         l1s = l1s[: len(fits)]
         cv_errors = np.array(errors).reshape(len(errors), len(fits)).T
         trained = np.array([problem.error(fit.solution.loss) for fit in fits])
@@ -102,7 +123,7 @@ class _GraftingCV(LinearGrafting):
             criterion=f"{len(errors)}-split {name}" if errors else name,
             error_kind="selection" if errors else "training",
             fitted={"l1s_": l1s, "cv_errors_": cv_errors, "_of_size": best.models},
-            stopped=Stop.ALL_L1,
+            stopped=stopped,
             models=problem.linked(best.steps.values()),
         )
 
@@ -148,7 +169,7 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
         standard deviation 1 internally (coefficients are always in units of the data).
     steps : {"auto", "single", "batch"}, default="auto"
         One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
-        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
+        uses single steps if ``l0`` or ``update="newest"`` require them.
     selection : {"auto", "gradient", "bound"}, default="auto"
         How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
         "auto" uses the bound if the L0 costs differ.
@@ -157,7 +178,9 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     update : {"all", "newest"}, default="all"
         Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        Stop when this many features are selected.
+        Largest size on the path. The path over l1 starts where nothing has entered and ends before
+        the first model with more features, so it can end below this size. With single steps each
+        model stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
     n_jobs : int, optional
@@ -265,7 +288,7 @@ class GraftingClassifierCV(JudgedClasses, _GraftingCV):
         standard deviation 1 internally (coefficients are always in units of the data).
     steps : {"auto", "single", "batch"}, default="auto"
         One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
-        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
+        uses single steps if ``l0`` or ``update="newest"`` require them.
     selection : {"auto", "gradient", "bound"}, default="auto"
         How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
         "auto" uses the bound if the L0 costs differ.
@@ -274,7 +297,9 @@ class GraftingClassifierCV(JudgedClasses, _GraftingCV):
     update : {"all", "newest"}, default="all"
         Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        Stop when this many features are selected.
+        Largest size on the path. The path over l1 starts where nothing has entered and ends before
+        the first model with more features, so it can end below this size. With single steps each
+        model stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
 

@@ -19,7 +19,15 @@ from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.groups import GroupEngine
 from sparsepath.grafting.joint_paths import GraftingSplit, JointPaths, PathOptimum, has_joint_paths
 from sparsepath.grafting.partial_likelihood import CoxEngine, CoxLoss
-from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft, is_single
+from sparsepath.grafting.procedure import (
+    GraftingOptions,
+    Record,
+    WorkingModel,
+    graft,
+    is_single,
+    is_stepwise,
+    of_each_l1,
+)
 from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_scale, solve
 from sparsepath.grafting.squares import SharedSums, by_squares
 from sparsepath.grafting.steps import Indices
@@ -217,16 +225,34 @@ class GraftingProblem:
         enter: those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass
         over all features checks the prediction and corrects it where it was wrong.
 
-        ``watch`` is called after each, and a true value ends the path. ``fits`` is an empty list to
+        A path of optima ends before the first with more than ``max_features``. ``watch`` is called
+        after each, and a true value ends the path. ``fits`` is an empty list to
         write to, so that the fits are known if an exception ends the path. ``sums`` are those of
         ``shared_sums``, if they are at hand. ``parts`` are training parts whose paths go along
         where they can.
         """
         self.restart()
         fits = [] if fits is None else fits
-        optima = self._optima(l1s, penalty, options, parts, sums)
-        if optima is not None:
-            return self._path_of(optima, l1s, penalty, options, watch, fits)
+        each = of_each_l1(options, penalty)
+        most = None if each is options else options.max_features
+        optima = self._optima(l1s, penalty, each, parts, sums)
+        found = (
+            self._one_by_one(l1s, penalty, each)
+            if optima is None
+            else self._path_of(optima, l1s, penalty, each)
+        )
+        for fit in found:
+            if most is not None and fits and np.count_nonzero(fit.solution.W.any(1)) > most:
+                break
+            fits.append(fit)
+            if watch is not None and watch():
+                break
+        return fits
+
+    def _one_by_one(
+        self, l1s: Sequence[float], penalty: Penalty, options: GraftingOptions
+    ) -> Iterator[GraftingFit]:
+        """The fits by the solver, or by single steps."""
         gradient: Floats | None = None
         before = l1s[0]
         for l1 in l1s:
@@ -236,12 +262,10 @@ class GraftingProblem:
                 bound = (2.0 * l1 - before) * penalty.l1
                 likely = np.flatnonzero((row_norms(gradient) >= bound) & self.design.usable)
             known = gradient if self.engine.known_gradient.exact else None
-            fits.append(self.fit(now, options, likely=likely, gradient=known))
-            if watch is not None and watch():
-                break
-            gradient = None if is_single(options, now) else fits[-1].solution.gradient
+            fit = self.fit(now, options, likely=likely, gradient=known)
+            yield fit
+            gradient = None if is_single(options, now) else fit.solution.gradient
             before = l1
-        return fits
 
     def shared_sums(
         self, penalty: Penalty, options: GraftingOptions, n_l1s: int
@@ -250,7 +274,7 @@ class GraftingProblem:
 
         None if they go by the rows.
         """
-        if self._rows is None or is_single(options, penalty):
+        if self._rows is None or is_stepwise(options, penalty):
             return None
         if not by_squares(self.design, self.loss, penalty, n_l1s):
             return None
@@ -280,7 +304,7 @@ class GraftingProblem:
 
     def goes_jointly(self, penalty: Penalty, options: GraftingOptions) -> bool:
         """Whether the path can go side by side with those of training parts."""
-        if is_single(options, penalty) or not isinstance(self.engine, GramEngine):
+        if is_stepwise(options, penalty) or not isinstance(self.engine, GramEngine):
             return False
         return has_joint_paths(self.design, self.loss, penalty)
 
@@ -290,9 +314,7 @@ class GraftingProblem:
         l1s: Sequence[float],
         penalty: Penalty,
         options: GraftingOptions,
-        watch: Callable[[], bool] | None,
-        fits: list[GraftingFit],
-    ) -> list[GraftingFit]:
+    ) -> Iterator[GraftingFit]:
         """The fits at these optima, each of them one round."""
         before = self.null_gradient[:, 0]
         for l1, found in zip(l1s, optima, strict=True):
@@ -305,14 +327,11 @@ class GraftingProblem:
                     W, b, criterion, loss, found.violation, found.gap, True,
                     found.gradient[:, None], [step],
                 )  # fmt: skip
-                fits.append(GraftingFit(solution, criterion, self.null_model))
+                yield GraftingFit(solution, criterion, self.null_model)
             else:
                 self.engine.move_to(W, b)
-                fits.append(self.fit(replace(penalty, l1=l1 * penalty.l1), options))
-            if watch is not None and watch():
-                break
+                yield self.fit(replace(penalty, l1=l1 * penalty.l1), options)
             before = found.gradient
-        return fits
 
     def error(self, mean_loss: float) -> float:
         """A mean loss as the error that paths show, on the scale of other methods."""

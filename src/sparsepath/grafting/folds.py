@@ -117,7 +117,7 @@ def path_errors(task: PathTask, split: tuple[Any, Any, GraftingSplit | None], ha
     None if it was ended early.
     """
     train, test, part = split
-    if part is not None and len(part.outputs) == len(task.l1s):
+    if part is not None and len(part.outputs) >= len(task.l1s):
         return _errors_of_part(task, part)
     w = task.weights[test]
     refuse_empty(task.weights[train], w)
@@ -139,7 +139,8 @@ def path_errors(task: PathTask, split: tuple[Any, Any, GraftingSplit | None], ha
 
 def _errors_of_part(task: PathTask, part: GraftingSplit) -> list[float]:
     """The same from the outputs of a path that went along."""
-    F, Y = np.concatenate(part.outputs)[:, None], np.tile(part.Y, (len(task.l1s), 1))
+    F = np.concatenate(part.outputs[: len(task.l1s)])[:, None]
+    Y = np.tile(part.Y, (len(task.l1s), 1))
     w = task.weights[task.weights > 0][part.test]
     each = errors_of(task.loss, F, Y, task.error, np.tile(w, len(task.l1s)))
     each = each.reshape(len(task.l1s), -1)

@@ -24,7 +24,7 @@ Ties go to the lowest index; gradients that agree to ``TIED`` of the largest cou
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -55,8 +55,21 @@ class GraftingOptions:
 
 def is_single(options: GraftingOptions, penalty: Penalty) -> bool:
     """Whether weights come in one at a time."""
-    asked = options.max_features is not None or options.update == "newest"
-    return options.steps == "single" or bool(penalty.l0.any()) or asked
+    return options.max_features is not None or is_stepwise(options, penalty)
+
+
+def is_stepwise(options: GraftingOptions, penalty: Penalty) -> bool:
+    """The same on a path over l1, where ``max_features`` alone does not require it."""
+    return options.steps == "single" or bool(penalty.l0.any()) or options.update == "newest"
+
+
+def of_each_l1(options: GraftingOptions, penalty: Penalty) -> GraftingOptions:
+    """How each model of a path over l1 is fitted.
+
+    A path of optima is not limited one by one: it ends before the first that has more than
+    ``max_features``.
+    """
+    return options if is_stepwise(options, penalty) else replace(options, max_features=None)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.data.condensed import Products
 from sparsepath.data.splits import splits_of
-from sparsepath.grafting.along import grid
 from sparsepath.grafting.criterion import SquaredLoss
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.folds import errors_on
+from sparsepath.grafting.procedure import of_each_l1
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 
@@ -92,8 +92,9 @@ class _SharedSearch:
     def _over_l1(self, problem: GraftingProblem, rows: Rows) -> Any:
         """The path over l1 with the errors of its splits."""
         of, penalty = self.estimator, self.estimator._penalty(1.0, self.estimator.l0)
-        l1s = grid(problem, penalty, of.l1s, of.n_l1s, of.least)
+        l1s = of._values(problem, penalty)
         fits = problem.path(l1s.tolist(), penalty, self.options)
+        each = of_each_l1(self.options, penalty)
         y, errors = self.Y[rows, 0], []
         groups = None if self.groups is None else self.groups[rows]
         for train, test in splits_of(of.cv, self.X[rows], y, groups):
@@ -104,7 +105,7 @@ class _SharedSearch:
             errors.append(
                 errors_on(
                     part,
-                    part.path(l1s.tolist(), penalty, self.options),
+                    part.path(l1s[: len(fits)].tolist(), penalty, each),
                     self.X[away],
                     self.Y[away],
                     np.ones(len(away)),

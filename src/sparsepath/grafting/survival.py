@@ -202,7 +202,7 @@ class GraftingCoxCV(Survival, _GraftingCV):
         units of the data).
     steps : {"auto", "single", "batch"}, default="auto"
         One weight at a time as in the paper, or many, which finds the same optimum faster; "auto"
-        uses single steps if ``l0``, ``max_features`` or ``update="newest"`` require them.
+        uses single steps if ``l0`` or ``update="newest"`` require them.
     selection : {"auto", "gradient", "bound"}, default="auto"
         How the next weight is chosen: by the largest gradient, or by the bound (9) of the paper;
         "auto" uses the bound if the L0 costs differ.
@@ -211,7 +211,9 @@ class GraftingCoxCV(Survival, _GraftingCV):
     update : {"all", "newest"}, default="all"
         Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        Stop when this many features are selected.
+        Largest size on the path. The path over l1 starts where nothing has entered and ends before
+        the first model with more features, so it can end below this size. With single steps each
+        model stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
     n_jobs : int, optional
