@@ -130,6 +130,7 @@ def select(arguments: Any) -> None:
     from sparsepath.cli import input as reading
     from sparsepath.cli import results
     from sparsepath.cli.estimator import SelectionRequest
+    from sparsepath.cli.python_code import with_code
     from sparsepath.cli.select import select as job
 
     if arguments.out is not None:
@@ -156,7 +157,7 @@ def select(arguments: Any) -> None:
             outcome = job(reading.read_in_passes(spec, arguments.memory, client), request)
     else:
         outcome = job(reading.read(spec), request)
-    _report(results.with_code(outcome, spec), arguments)
+    _report(with_code(outcome, spec), arguments)
 
 
 def _report(outcome: Any, arguments: Any) -> None:

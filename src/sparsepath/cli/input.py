@@ -295,7 +295,8 @@ def read_in_passes(spec: InputSpec, memory: float | None, client: Any = None) ->
         from sparsepath.data.clusters import on_cluster
 
         source = on_cluster(source, client)
-    table = Table(source, y, list(source.names or ()), source.target or "y", source.where)
+    names, target = list(source.names or ()), source.target or "y"
+    table = Table(source, y, names, target, source.where, index=index)
     return Problem(table, preparing=spec.preparing, remarks=remarks, memory=memory)
 
 
@@ -337,8 +338,8 @@ def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str
         raise InputError(f"{data} has no sheets; leave --sheet out.")
 
     def read(columns: Sequence[str] | None) -> Source:
-        given = {"target": spec.target, "weights": spec.weights, "groups": spec.groups}
-        return open(str(data), columns=columns, memory=memory, **given, **spec.writing)
+        given: dict[str, Any] = {"weights": spec.weights, "groups": spec.groups, **spec.writing}
+        return open(str(data), target=spec.target, columns=columns, memory=memory, **given)
 
     source = without_empty(read(None))
     names = [*(source.names or ()), *source.index]

@@ -10,22 +10,19 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from sparsepath.cli.input import InputSpec
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.values import check_name
 from sparsepath.data.readers import write_table
 from sparsepath.data.sources import Source
 from sparsepath.errors import FileError
 from sparsepath.models.saved import SavedModel
-from sparsepath.report.outcome import Outcome, beneath
+from sparsepath.report.outcome import Outcome
 from sparsepath.system.files import replacing_together, same_file
 
 FILES = {
@@ -46,13 +43,6 @@ MORE_FILES = {
     "compare.html": "several methods on one page, on the same rows left out",
     "diabetes.csv": "the data",
 }
-PANDAS_READERS = {
-    ".csv": "read_csv",
-    ".parquet": "read_parquet",
-    ".pq": "read_parquet",
-    ".feather": "read_feather",
-}
-LONGEST_CODE = 10_000  # characters of an estimator
 SCHEMA = {"schema": "sparsepath/selection", "schema_version": 1}
 # What a spreadsheet computes when it opens a CSV file; a sign before a number is none.
 FORMULA = re.compile(r"[=@\t\r].|[+-](?![\d.,]*\d(e[+-]?\d+)?$).", re.DOTALL | re.IGNORECASE)
@@ -292,53 +282,3 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
         },
         allow_nan=False,
     )
-
-
-def with_code(outcome: Outcome, source: InputSpec) -> Outcome:
-    """The outcome with the lines of Python that give the same result."""
-    return replace(outcome, code=tuple(python_code(source, outcome)))
-
-
-def python_code(source: InputSpec, outcome: Outcome) -> list[str]:
-    """The lines; none if pandas may read the file in another way, or rows were left out."""
-    model, table = outcome.model, outcome.table
-    leaving = source.rows or source.sample or source.names or "drop" in source.preparing.missing
-    retyped = source.preparing.categorical or source.preparing.ordered
-    if leaving or retyped or source.writing or outcome.is_nothing:
-        return []
-    unfitted = re.sub(r"\s+", " ", clone(model).__repr__(N_CHAR_MAX=LONGEST_CODE))
-    names = ", ".join(sorted({type(model).__name__, type(beneath(model)).__name__}))
-    kept, target = list(table.names), source.target
-    at = ""
-    if "choose" not in beneath(model).get_params(deep=False) and outcome.rule != "own":
-        at = f".at_size({outcome.size})"
-    if isinstance(table.X, Source):
-        beside = {"target": target, "weights": source.weights, "groups": source.groups}
-        said = "".join(f", {name}={value!r}" for name, value in beside.items() if value is not None)
-        dropped = f", columns={kept!r}" if source.drop else ""
-        return [
-            f"import sparsepath; from sparsepath import {names}",
-            f"data = sparsepath.open({str(source.path)!r}{said}{dropped})",
-            f"model = {unfitted}.fit(data){at}",
-        ]
-    reader = PANDAS_READERS.get(source.path.suffix.lower())
-    if reader is None or not _is_plain_csv(source.path):
-        return []
-    columns = [name for name in (target, source.weights, source.groups) if name is not None]
-    columns = list(dict.fromkeys([*source.drop, *table.index, *columns]))
-    beside = {"sample_weight": source.weights, "groups": source.groups}
-    said = "".join(f", {name}=table[{value!r}]" for name, value in beside.items() if value)
-    return [
-        f"import pandas; from sparsepath import {names}",
-        f"table = pandas.{reader}({str(source.path)!r})",
-        f"model = {unfitted}.fit(table.drop(columns={columns!r}), table[{target!r}]{said}){at}",
-    ]
-
-
-def _is_plain_csv(path: Path) -> bool:
-    """Whether a CSV file has commas between its columns, and no marks that other readers miss."""
-    if path.suffix.lower() != ".csv":
-        return True
-    with path.open("rb") as stream:
-        first = stream.readline()
-    return b"," in first and not any(mark in first for mark in (b";", b"\t", b"|"))

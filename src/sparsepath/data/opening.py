@@ -16,6 +16,7 @@ def open(
     target: str | None = None,
     weights: Any = None,
     columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     memory: float | None = None,
     groups: str | None = None,
     delimiter: str | None = None,
@@ -39,6 +40,8 @@ def open(
         The column of sample weights, or for arrays the weights.
     columns : sequence of str, optional
         The features of a table; default: all others.
+    drop : sequence of str, optional
+        Columns of a table that are no features.
     memory : float, optional
         Bytes that reading may take.
     groups : str, optional
@@ -71,12 +74,24 @@ def open(
     for recognise, make in KINDS:
         if recognise(what):
             given = {"weights": weights, "columns": columns, "memory": memory, **writing}
-            return make(what, y, target=target, **given)
+            source = make(what, y, target=target, **given)
+            if len(drop):
+                given["columns"] = _without(source, [drop] if isinstance(drop, str) else drop)
+                source = make(what, y, target=target, **given)
+            return source
     raise InputError(
         f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
         "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
         "an array."
     )
+
+
+def _without(source: Source, drop: Sequence[str]) -> list[str]:
+    """The features of a source but some."""
+    names = [*(source.names or ())]
+    if lost := sorted({*drop} - {*names, *source.index}):
+        raise InputError(f"{source.where} has no column {lost[0]!r} to drop.")
+    return [name for name in names if name not in drop]
 
 
 def taken(X: Any, y: Any, weights: Any) -> Source:

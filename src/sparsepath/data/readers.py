@@ -75,6 +75,10 @@ class Table:
     index: list[str] = field(default_factory=list)
     layout: Layout | None = None  # what the columns of the file are known by
     unknown: int = 0  # rows left out because their target is missing
+    left_out: tuple[str, ...] = ()  # columns of the file that are no features, in its order
+    # Which rows are used: a column, "==" or "!=", and a value of it; None: all.
+    where: tuple[str, str, Any] | None = None
+    converted: bool = False  # whether y are numbers made of dates or of texts such as "$5"
 
 
 def read_table(
@@ -170,16 +174,19 @@ def read_table(
         return name, every[name]
 
     keep: Any = slice(None)
+    where = None
     left_out = {find_column(path, key, names, arrays) for key in several(drop)}
     if rows is not None:
         name, values = column(rows[0])
         keep = rows_where(path, name, values, rows)
+        where = _where(name, values, keep, rows)
         left_out.add(name)
     extra = dict(column(key) for key in several(beside))
     left_out.update(extra)
     y: Array | None = None
     unknown = 0
     target_name: str | tuple[str, ...] | None = None
+    converted = False
     if target is not None:
         found = [column(key) for key in several(target)]
         left_out.update(name for name, _ in found)
@@ -189,6 +196,8 @@ def read_table(
             wanted[keep] = True
             keep, unknown = wanted & known, int(np.count_nonzero(wanted & ~known))
         checked = [checked_target(path, name, values[keep], HOW) for name, values in found]
+        numeric = zip(found, checked, strict=True)
+        converted = any(was.dtype.kind in "OM" and y.dtype.kind == "f" for (_, was), y in numeric)
         if isinstance(target, str | int | np.integer):
             y, target_name = checked[0], found[0][0]
             place = names.index(target_name) if target_name in features else None
@@ -214,7 +223,19 @@ def read_table(
         for name, values in extra.items()
     }
     X = stack_columns(used) if raw is None else raw
-    return Table(X, y, list(used), target_name, str(path), beside_features, index, layout, unknown)
+    return Table(
+        X, y, list(used), target_name, str(path), beside_features, index, layout, unknown,
+        tuple(name for name in names if name in left_out), where, converted,
+    )  # fmt: skip
+
+
+def _where(
+    name: str, values: Array, keep: NDArray[np.bool_], rows: Rows
+) -> tuple[str, str, Any] | None:
+    """Which rows are kept, with the value as the column has it; None for all rows."""
+    unequal = len(rows) == 3 and rows[1] == "!="
+    value = values[~keep if unequal else keep][:1].tolist()
+    return (name, "!=" if unequal else "==", value[0]) if value else None
 
 
 def _all_numbers(columns: Mapping[str, Array]) -> bool:
