@@ -121,3 +121,23 @@ def test_rates_are_not_too_good():
     least, corrected = np.mean(rates, axis=0)
     assert least < 0.45
     assert corrected > least + 0.03
+
+
+def test_every_size_has_its_figures():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=120) > 0, "yes", "no")
+    model = SparseRLSClassifier(validation=KFold(4)).fit(X, y)
+    chosen = len(model.selected_)
+    assert model.at_size(chosen).honest_ == model.honest_
+    other = 4 if chosen == 3 else 3
+    record = model.at_size(other).honest_
+    predicted = np.empty_like(y)
+    for train, test in KFold(4).split(X):
+        part = SparseRLSClassifier(validation=None).fit(X[train], y[train]).at_size(other)
+        predicted[test] = part.predict(X[test])
+    table = [[np.sum((y == a) & (predicted == b)) for b in ("no", "yes")] for a in ("no", "yes")]
+    assert record.figures["error_rate"] == pytest.approx(np.mean(predicted != y))
+    assert np.array_equal(record.confusion, table)
+    assert "error rate" in record.sentence()
+    assert model.at_size(other).at_size(chosen).honest_.confusion == model.honest_.confusion

@@ -84,6 +84,8 @@ class Honest:
     repeats: int = 1
     repeats_sd: float | None = None
     confusion: tuple[tuple[float, ...], ...] | None = None
+    # What a record of each size has beside the numbers of the path; see ``by_size``.
+    _sizes: dict[int, dict[str, Any]] = field(default_factory=dict, compare=False)
 
     @property
     def gain(self) -> float:
@@ -91,7 +93,11 @@ class Honest:
         return 1.0 - self.error / self.empty_error if self.empty_error else math.nan
 
     def at(self, path: SelectionPath, size: int) -> "Honest | None":
-        """The record of another size of the path; None if it has no honest error."""
+        """The record of a size of the path, this one for its own; None without honest error."""
+        return self if size == self.size else self.requested(path, size)
+
+    def requested(self, path: SelectionPath, size: int) -> "Honest | None":
+        """The record of a size that no rule has chosen, so that nothing needs a correction."""
         if math.isnan(path.honest_error(size)):
             return None
         other = at(path, size, self.measure)
@@ -101,6 +107,8 @@ class Honest:
             is_nothing=self.is_nothing,
             whole=self.whole,
             repeats=self.repeats,
+            _sizes=self._sizes,
+            **self._sizes.get(size, {}),
         )
 
     def sentence(self) -> str:
@@ -185,7 +193,9 @@ class Honest:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return {**asdict(self), "interval": list(self.interval)}
+        plain = asdict(replace(self, _sizes={}))
+        del plain["_sizes"]
+        return {**plain, "interval": list(self.interval)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,9 +382,9 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
     A size that was requested, and the empty model, need no correction: nothing in them was chosen
     by the errors, unless the procedure was done in several ways.
     """
-    place = found.sizes.index(size)
+    place, each = found.sizes.index(size), by_size(found)
     error, spread = float(found.errors[place]), float(spreads(found)[place])
-    figures = {} if found.figures is None else found.figures.at(place)
+    figures = each[size]["figures"]
     interval = around(error, spread, found.n_samples)
     fixed = size == 0 or (is_size(rule) and not found.others)
     if not fixed or not error:
@@ -388,13 +398,25 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
         float(found.errors[0]),
         found.yardstick,
         found.label,
-        figures=figures,
-        confusion=confusion_at(found, place),
         whole=found.whole,
-        neighbours=found.neighbours.get(size),
         repeats=found.repeats,
-        repeats_sd=float(found.repeats_sd[place]) if found.repeats > 1 else None,
+        _sizes=each,
+        **{**each[size], "figures": figures},
     )
+
+
+def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
+    """What the record of each size has beside its error, uncorrected."""
+    figures = {} if found.figures is None else found.figures.every()
+    return {
+        size: {
+            "figures": {name: float(values[i]) for name, values in figures.items()},
+            "confusion": confusion_at(found, i),
+            "neighbours": found.neighbours.get(size),
+            "repeats_sd": float(found.repeats_sd[i]) if found.repeats > 1 else None,
+        }
+        for i, size in enumerate(found.sizes)
+    }
 
 
 def confusion_at(found: LeftOut, place: int) -> tuple[tuple[float, ...], ...] | None:

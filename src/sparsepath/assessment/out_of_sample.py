@@ -107,6 +107,10 @@ class ClassFigures:
 
     def at(self, place: int) -> dict[str, float]:
         """The figures of one size."""
+        return {name: float(values[place]) for name, values in self.every().items()}
+
+    def every(self) -> dict[str, Floats]:
+        """The figures of all sizes, (K,) each."""
         known = ~np.isnan(self.mistakes[:, 0])
         weighed = {
             "error_rate": (self.mistakes, self.weights),
@@ -114,11 +118,11 @@ class ClassFigures:
             **{name: (losses, self.weights) for name, losses in self.probable.items()},
         }
         found = {
-            name: float(np.average(losses[known, place], weights=weights[known]))
+            name: weights[known] @ losses[known] / weights[known].sum()
             for name, (losses, weights) in weighed.items()
             if len(weights)
         }
-        return found if self.auc is None else {**found, "auc": float(self.auc[place])}
+        return found if self.auc is None else {**found, "auc": self.auc}
 
 
 @dataclass(frozen=True, eq=False)

@@ -299,7 +299,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         honest: Honest | None = self.selector_.honest_
         columns = self._sizes[size]
         if honest is not None and (is_size(rule) or honest.size != columns):
-            honest = honest.at(self.selector_.path_, columns)
+            honest = honest.requested(self.selector_.path_, columns)
         return None if honest is None else replace(honest, size=size)
 
     def _asked(
