@@ -1,6 +1,7 @@
 """What the papers compare with gives what it must, by other routes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.feature_selection import SequentialFeatureSelector
@@ -8,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
 
 from slow_twins import rls as twin
-from sparsepath import GraftingClassifier, InputError, rls_path
+from sparsepath import GraftingClassifier, rls_path
 from sparsepath.baselines import (
     l1_linear,
     l1_network,
@@ -114,15 +115,70 @@ def test_saliency_counts_a_copy_as_its_original():
     assert saliency([first, copies[0]], problem) == pytest.approx(0.1 + 0.5 - 1)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"direction": "up"}, "direction"),
-        ({"measure": "auc"}, "measure"),
-    ],
-)
-def test_what_is_not_known_is_refused(data, given, message):
-    with pytest.raises(InputError, match=message):
-        wrapper_path(data.X, data.y, Ridge(), **given)
-    with pytest.raises(InputError, match="above zero"):
-        low_rank_path(data.X, data.y, alpha=0.0)
+LABELS = {
+    "0 and 1": lambda y: (y > 0).astype(int),
+    "text": lambda y: np.where(y > 0, "yes", "no"),
+    "flags": lambda y: y > 0,
+}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_two_labels_mean_the_same_in_any_coding(classes, labels):
+    X, y = classes
+    frame, coded = pd.DataFrame(X, columns=list("abcdef")), pd.Series(LABELS[labels](y))
+    for fit in (
+        lambda X, y: l1_linear(X, y, 0.05),
+        lambda X, y: l1_network(X, y, 0.01, n_hidden=2),
+        lambda X, y: [svm_wrapper(X, y, 1.0, 2)],
+        lambda X, y: [wrapper_path(X, y, LogisticRegression(), 2, measure="log").errors],
+    ):
+        for expected, found in zip(fit(X, y), fit(frame, coded), strict=True):
+            assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_class_that_the_training_part_lacks_has_probability_zero():
+    X, y = np.arange(6.0)[:, None], np.array([1, 2, 1, 2, 0, 2])
+    split = [(np.arange(4), np.array([5, 4]))]
+    path = wrapper_path(X, y, LogisticRegression(), 1, cv=split, measure="log")
+    known = LogisticRegression().fit(X[:4], y[:4]).predict_proba(X[5:])[0, 1]
+    assert_allclose(path.error(1), -(np.log(known) + np.log(1e-300)) / 2, rtol=1e-12)
+
+
+def test_more_features_than_columns_are_all_columns(data, classes):
+    assert sorted(svm_wrapper(classes[0][:, :3], classes[1], 1.0, 5)) == [0, 1, 2]
+    assert low_rank_path(data.X, data.y, 99).sizes[-1] == 6
+    assert wrapper_path(data.X, data.y, Ridge(), 99).sizes[-1] == 6
+
+
+X3, Y3 = np.eye(6)[:, :3], np.array([0, 1, 0, 1, 0, 1])
+REFUSED = {
+    "direction": (lambda: wrapper_path(X3, Y3, Ridge(), direction="up"), "direction"),
+    "measure": (lambda: wrapper_path(X3, Y3, Ridge(), measure="auc"), "measure"),
+    "no class": (lambda: wrapper_path(X3, Y3, Ridge(), measure="log"), "needs a classifier"),
+    "no log": (lambda: wrapper_path(X3, Y3, SVC(), measure="log"), "needs predict_proba"),
+    "estimator": (lambda: wrapper_path(X3, Y3, Ridge), "give an estimator"),
+    "text": (lambda: wrapper_path(X3, Y3.astype(str), Ridge()), "y holds text"),
+    "size": (lambda: wrapper_path(X3, Y3, Ridge(), -3), "max_features=-3"),
+    "rank size": (lambda: low_rank_path(X3, Y3, -3), "max_features=-3"),
+    "svm size": (lambda: svm_wrapper(X3, Y3, 1.0, -3), "max_features=-3"),
+    "length": (lambda: wrapper_path(X3, Y3[:4], Ridge()), "inconsistent numbers of samples"),
+    "svm length": (lambda: svm_wrapper(X3, Y3[:4], 1.0, 2), "inconsistent numbers of samples"),
+    "alpha 0": (lambda: low_rank_path(X3, Y3, alpha=0.0), "above zero"),
+    "alpha": (lambda: low_rank_path(X3, Y3, alpha="loo"), "alpha='loo'"),
+    "start": (lambda: random_path(X3, Y3, start=[0]), "leave start out"),
+    "three classes": (lambda: l1_linear(X3, [0, 1, 2, 0, 1, 2], 0.1), "3 classes"),
+    "one class": (lambda: l1_network(X3, np.ones(6), 0.1), "1 classes"),
+    "l1": (lambda: l1_linear(X3, Y3, -0.1), "l1=-0.1"),
+    "units": (lambda: l1_network(X3, Y3, 0.1, n_hidden=0), "n_hidden=0"),
+    "C": (lambda: svm_wrapper(X3, Y3, 0.0, 2), "C=0.0"),
+    "folds": (lambda: svm_wrapper(X3, Y3, 1.0, 2, cv=9), "9"),
+    "twice": (lambda: saliency([0, 0], sparse_linear(20, 9, 4, random_state=0)), "twice"),
+    "column": (lambda: saliency([9], sparse_linear(20, 9, 4, random_state=0)), "no column 9"),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_cannot_be_is_refused(call):
+    work, message = REFUSED[call]
+    with pytest.raises(ValueError, match=message):
+        work()

@@ -8,23 +8,27 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
+from sparsepath.base.parameters import count, number
+from sparsepath.base.run import seed_of
+from sparsepath.baselines.two_classes import two_classes
 from sparsepath.system.arrays import Floats
 
 OPTIONS = {"maxiter": 5000, "maxfun": 10000, "gtol": 1e-7, "ftol": 1e-13}
 LEAST = 1e-4  # of the largest weight
 
 
-def l1_linear(X: Floats, y: Floats, l1: float) -> tuple[Floats, float]:
+def l1_linear(X: ArrayLike, y: ArrayLike, l1: float) -> tuple[Floats, float]:
     """Return weights and intercept of an L1-penalised logistic regression, (c) of the paper.
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features)
         Features, standardised.
-    y : array of shape (n_samples,)
-        -1 or 1.
+    y : array-like of shape (n_samples,)
+        Two-class labels; scores are positive for the second of them in order.
     l1 : float
         Penalty on the sum of absolute weights; the loss is a mean over samples.
 
@@ -34,13 +38,15 @@ def l1_linear(X: Floats, y: Floats, l1: float) -> tuple[Floats, float]:
         Zero for features that are not selected.
     intercept : float
     """
-    m, n = X.shape
+    number("l1", l1)
+    A, signs = two_classes(X, y)
+    m, n = A.shape
 
     def criterion(t: Floats) -> tuple[float, Floats]:
-        f = X @ (t[:n] - t[n : 2 * n]) + t[-1]
-        slope = _slope(y, f) / m
-        in_w = X.T @ slope
-        value = float(np.logaddexp(0, -y * f).mean() + l1 * t[:-1].sum())
+        f = A @ (t[:n] - t[n : 2 * n]) + t[-1]
+        slope = _slope(signs, f) / m
+        in_w = A.T @ slope
+        value = float(np.logaddexp(0, -signs * f).mean() + l1 * t[:-1].sum())
         return value, np.concatenate([in_w + l1, l1 - in_w, [slope.sum()]])
 
     t = _descend(criterion, np.zeros(2 * n + 1), 2 * n)
@@ -48,7 +54,7 @@ def l1_linear(X: Floats, y: Floats, l1: float) -> tuple[Floats, float]:
 
 
 def l1_network(
-    X: Floats, y: Floats, l1: float, n_hidden: int = 10, random_state: int = 0
+    X: ArrayLike, y: ArrayLike, l1: float, n_hidden: int = 10, random_state: int = 0
 ) -> tuple[Floats, Floats, float]:
     """Return the weights of an L1-penalised network with all connections, (d) of the paper.
 
@@ -57,10 +63,10 @@ def l1_network(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features)
         Features, standardised.
-    y : array of shape (n_samples,)
-        -1 or 1.
+    y : array-like of shape (n_samples,)
+        Two-class labels; scores are positive for the second of them in order.
     l1 : float
         Penalty on the sum of absolute weights of the inputs.
     n_hidden : int, default=10
@@ -75,7 +81,10 @@ def l1_network(
     biases : array of shape (n_hidden,)
     intercept : float
     """
-    m, n = X.shape
+    number("l1", l1)
+    count("n_hidden", n_hidden)
+    A, signs = two_classes(X, y)
+    m, n = A.shape
     k = n * n_hidden
 
     def unpacked(t: Floats) -> tuple[Floats, Floats, float]:
@@ -83,15 +92,15 @@ def l1_network(
 
     def criterion(t: Floats) -> tuple[float, Floats]:
         W, biases, intercept = unpacked(t)
-        H = np.tanh(0.5 * (X @ W + biases))
+        H = np.tanh(0.5 * (A @ W + biases))
         f = H.sum(1) + intercept
-        slope = _slope(y, f) / m
+        slope = _slope(signs, f) / m
         back = slope[:, None] * (0.5 * (1 - H * H))
-        in_w = (X.T @ back).ravel()
-        value = float(np.logaddexp(0, -y * f).mean() + l1 * t[: 2 * k].sum())
+        in_w = (A.T @ back).ravel()
+        value = float(np.logaddexp(0, -signs * f).mean() + l1 * t[: 2 * k].sum())
         return value, np.concatenate([in_w + l1, l1 - in_w, back.sum(0), [slope.sum()]])
 
-    start = np.random.default_rng(random_state).normal(0, 0.1, k)
+    start = np.random.default_rng(seed_of(random_state)).normal(0, 0.1, k)
     t = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0), np.zeros(n_hidden + 1)])
     W, biases, intercept = unpacked(_descend(criterion, t, 2 * k))
     return _pruned(W), biases, intercept

@@ -1,12 +1,15 @@
 """How well a selection meets the relevant features."""
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from sparsepath.data.synthetic import Synthetic
+from sparsepath.data.validation import column_indices
 
 
-def saliency(selected: ArrayLike, problem: Synthetic) -> float:
+def saliency(selected: Sequence[int] | NDArray[np.intp], problem: Synthetic) -> float:
     """Return the saliency of section 4.1 of the grafting paper, between -1 and 1.
 
     The share of the relevant features that were found, plus the share of the found features that
@@ -15,7 +18,7 @@ def saliency(selected: ArrayLike, problem: Synthetic) -> float:
     Parameters
     ----------
     selected : array-like of int
-        Selected columns.
+        Numbers of the selected columns.
     problem : Synthetic
         A problem of ``sparsepath.data.synthetic``.
 
@@ -30,8 +33,9 @@ def saliency(selected: ArrayLike, problem: Synthetic) -> float:
     >>> saliency(problem.relevant, problem), saliency([], problem)
     (1.0, -1.0)
     """
-    chosen = np.asarray(selected, dtype=np.intp).ravel()
-    if not len(chosen):
+    listed = selected.tolist() if isinstance(selected, np.ndarray) else selected
+    chosen = column_indices(listed, None, len(problem.original), "selected")
+    if not chosen:
         return -1.0
     relevant = set(problem.original[problem.relevant].tolist())
     good = len(set(problem.original[chosen].tolist()) & relevant)

@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from sparsepath.base import Call, Found, Given, Run, Trail
-from sparsepath.base.parameters import one_of
+from sparsepath.base.parameters import at_most, one_of, positive
+from sparsepath.base.run import seed_of
+from sparsepath.base.targets import dense
 from sparsepath.data.splits import splits_of
-from sparsepath.data.validation import check_features, check_target
+from sparsepath.data.validation import check_features, check_labels, check_target
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import Step
@@ -76,10 +78,13 @@ def wrapper_path(
     given = Given.of(X, y)
     A: Any = check_features(call, X, reset=True)
     one_of("direction", direction, ("forward", "backward"))
+    most = at_most("max_features", max_features, A.shape[1])
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputError(f"estimator={estimator!r}; give an estimator, such as Ridge().")
     classes = is_classifier(estimator)
     measure = measure or ("zero_one" if classes else "squared")
-    one_of("measure", measure, MEASURES)
-    labels = np.asarray(y)
+    _check_measure(measure, estimator)
+    labels = _one_target(y, A) if measure == "squared" else check_labels(y, A.shape[0])
     rows = np.arange(len(labels))
     splits = [(rows, rows)] if cv is None else splits_of(cv, A, labels, classifier=classes)
 
@@ -87,7 +92,6 @@ def wrapper_path(
         return _mean_loss(estimator, A[:, list(subset)], labels, splits, measure)
 
     n = A.shape[1]
-    most = n if max_features is None else min(max_features, n)
     search = _additions(n, most, error) if direction == "forward" else _removals(n, error)
     criterion, kind = MEASURES[measure], "training"
     if cv is not None:
@@ -138,14 +142,10 @@ def low_rank_path(
     """
     call = Call.of(locals(), but=("X", "y"))
     given = Given.of(X, y)
-    if not alpha > 0:
-        raise InputError(f"alpha={alpha!r}; give a number above zero.")
-    A = np.asarray(check_features(call, X, reset=True), dtype=float)
-    Y, _ = check_target(y, A.shape[0])
-    if Y.shape[1] != 1:
-        raise InputError(f"y has {Y.shape[1]} targets; give one.")
-    most = A.shape[1] if max_features is None else min(max_features, A.shape[1])
-    search = _low_rank(A, Y[:, 0], most, alpha)
+    positive("alpha", alpha)
+    A = dense(check_features(call, X, reset=True))
+    most = at_most("max_features", max_features, A.shape[1])
+    search = _low_rank(A, _one_target(y, A), most, alpha)
     return _path(call, given, A, search, "leave-one-out squared error", "selection")
 
 
@@ -170,9 +170,28 @@ def random_path(
     SelectionPath
         Errors and models as greedy RLS would have them for these subsets.
     """
-    shape: tuple[int, ...] = np.shape(X)
-    order = np.random.default_rng(random_state).permutation(shape[1])
+    if "start" in options:
+        raise InputError("random_path draws the order of all features; leave start out.")
+    n = check_features(Call(), X, reset=True).shape[1]
+    order = np.random.default_rng(seed_of(random_state)).permutation(n)
     return rls_path(X, y, start=order.tolist(), **options)
+
+
+def _check_measure(measure: str, estimator: Any) -> None:
+    one_of("measure", measure, MEASURES)
+    if measure != "squared" and not is_classifier(estimator):
+        name = type(estimator).__name__
+        raise InputError(f"measure={measure!r} needs a classifier, and {name} is none.")
+    if measure == "log" and not hasattr(estimator, "predict_proba"):
+        name = type(estimator).__name__
+        raise InputError(f"measure='log' needs predict_proba, which {name} does not have.")
+
+
+def _one_target(y: ArrayLike, X: Any) -> Floats:
+    Y, _ = check_target(y, X.shape[0])
+    if Y.shape[1] != 1:
+        raise InputError(f"y has {Y.shape[1]} targets; give one.")
+    return Y[:, 0]
 
 
 Action: TypeAlias = Literal["add", "drop"]
@@ -263,7 +282,7 @@ def _mean_loss(
         elif measure == "zero_one":
             losses = (model.predict(B) != y[test]).astype(float)
         else:
-            place = np.searchsorted(model.classes_, y[test])
-            losses = -np.log(np.maximum(model.predict_proba(B)[np.arange(len(B)), place], 1e-300))
+            known = y[test][:, None] == model.classes_  # a class that is new has probability 0
+            losses = -np.log(np.maximum((model.predict_proba(B) * known).sum(1), 1e-300))
         means.append(float(np.mean(losses)))
     return float(np.mean(means))

@@ -2,14 +2,17 @@
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from numpy.typing import ArrayLike, NDArray
 from sklearn.svm import SVC
 
-from sparsepath.system.arrays import Floats
+from sparsepath.base.parameters import at_most, positive
+from sparsepath.baselines.two_classes import two_classes
+from sparsepath.data.splits import splits_of
 
 
-def svm_wrapper(X: Floats, y: Floats, C: float, max_features: int, cv: int = 3) -> NDArray[np.intp]:
+def svm_wrapper(
+    X: ArrayLike, y: ArrayLike, C: float, max_features: int, cv: int = 3
+) -> NDArray[np.intp]:
     """Select features forward by the cross-validated accuracy of an SVM.
 
     The same features as scikit-learn's ``SequentialFeatureSelector(SVC(C=C, gamma="auto"),
@@ -19,14 +22,14 @@ def svm_wrapper(X: Floats, y: Floats, C: float, max_features: int, cv: int = 3) 
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features)
         Features, standardised.
-    y : array of shape (n_samples,)
-        -1 or 1.
+    y : array-like of shape (n_samples,)
+        Two-class labels.
     C : float
         Penalty of the machine.
     max_features : int
-        How many features.
+        How many features; at most all of them.
     cv : int, default=3
         Folds.
 
@@ -35,22 +38,25 @@ def svm_wrapper(X: Floats, y: Floats, C: float, max_features: int, cv: int = 3) 
     array of int
         The selected columns, in the order in which they were selected.
     """
-    parts = list(StratifiedKFold(cv).split(X, y))
-    distances = np.zeros((len(X), len(X)))
+    positive("C", C)
+    A, signs = two_classes(X, y)
+    most = at_most("max_features", max_features, A.shape[1])
+    parts = splits_of(cv, A, signs, classifier=True)
+    distances = np.zeros((len(A), len(A)))
     chosen: list[int] = []
 
     def accuracy(j: int) -> float:
-        K = np.exp((distances + np.subtract.outer(X[:, j], X[:, j]) ** 2) / -(len(chosen) + 1))
+        K = np.exp((distances + np.subtract.outer(A[:, j], A[:, j]) ** 2) / -(len(chosen) + 1))
         right = []
         for train, test in parts:
-            svm = SVC(C=C, kernel="precomputed").fit(K[np.ix_(train, train)], y[train])
+            svm = SVC(C=C, kernel="precomputed").fit(K[np.ix_(train, train)], signs[train])
             scores = K[np.ix_(test, train[svm.support_])] @ svm.dual_coef_[0] + svm.intercept_[0]
-            right.append(np.mean(np.where(scores > 0, 1, -1) == y[test]))
+            right.append(np.mean(np.where(scores > 0, 1, -1) == signs[test]))
         return float(np.mean(right))
 
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-        for _ in range(max_features):
-            best = max((j for j in range(X.shape[1]) if j not in chosen), key=accuracy)
+        for _ in range(most):
+            best = max((j for j in range(A.shape[1]) if j not in chosen), key=accuracy)
             chosen.append(best)
-            distances += np.subtract.outer(X[:, best], X[:, best]) ** 2
+            distances += np.subtract.outer(A[:, best], A[:, best]) ** 2
     return np.array(chosen, dtype=np.intp)
