@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.conftest import Run, refused
+from sparsepath import InputError, TableSelector, load_model
 
 
 @pytest.fixture
@@ -72,3 +74,82 @@ def test_a_date_as_target_is_days(run: Run, table: Path) -> None:
     found = json.loads(run("select", *given, "--json").out)["chosen"]
     assert found["r2"] > 0.8
     assert 8 < found["rmse"] < 13
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    built = np.datetime64("1990-01-01") + rng.integers(0, 9000, 200)
+    area = rng.normal(100, 20, 200).round(1)
+    sold = np.datetime64("2021-01-01") + np.round(5 * area + rng.normal(0, 10, 200)).astype(int)
+    months = built.astype("datetime64[M]").astype(int) % 12 + 1
+    price = 3000 * area + 9000 * months + rng.normal(0, 9000, 200)
+    lines = ["area,built,sold,us,price"]
+    for a, b, s, p in zip(area, built.tolist(), sold.tolist(), price, strict=True):
+        lines.append(f'{a},{b:%d.%m.%Y},{s:%d.%m.%Y},{b:%m/%d/%Y},"${p:,.0f}"')
+    file = tmp_path / "sales.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_a_format_of_dates(run: Run, sales: Path) -> None:
+    out = sales.parent / "out"
+    given = sales, "--target", "price", "--drop", "sold,us", "--dates", "parts"
+    assert r2(run, *given, "--date-format", "%d.%m.%Y", "--out", out) > 0.95
+    found = json.loads(run("predict", out / "model.json", sales, "-t", "price", "--json").out)
+    assert found["error"]["r2"] > 0.95
+    # The saved model reads a data frame with the dates as text, and takes no other format.
+    table = pd.read_csv(sales)
+    model = load_model(out / "model.json")
+    assert model.predict(table).tolist() == found["prediction"]
+    with pytest.raises(InputError, match="no date of the format"):
+        model.predict(table.assign(built=table["us"]))
+    python = TableSelector(dates="parts", date_format={"built": "%d.%m.%Y"})
+    python.fit(table[["area", "built"]], table["price"])
+    assert np.allclose(python.predict(table), found["prediction"], rtol=1e-12)
+
+
+def test_formats_by_column(run: Run, sales: Path) -> None:
+    given = sales, "--target", "price", "--drop", "sold", "--dates", "parts"
+    assert r2(run, *given, "--date-format", "built=%d.%m.%Y,us=%m/%d/%Y") > 0.95
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((), "--date-format '%d.%m.%Y'"),
+        (("--date-format", "us=%m/%d/%Y"), "column 'built' holds dates written as"),
+        (("--date-format", "built=%m.%d.%Y"), "which is no date of the format '%m.%d.%Y'"),
+        (("--date-format", "bilt=%d.%m.%Y"), "there is no column 'bilt'"),
+        (("--date-format", "dd.mm.yyyy"), "must be written with %d for the day"),
+    ],
+)
+def test_unclear_dates(run: Run, sales: Path, given: tuple[str, ...], message: str) -> None:
+    refused(run("select", sales, "--target", "price", "--drop", "sold", *given), message)
+
+
+def test_a_target_of_dates_is_predicted_as_dates(run: Run, sales: Path) -> None:
+    out = sales.parent / "out"
+    given = sales, "--target", "sold", "--drop", "built,us,price", "--out", out, "--quiet"
+    refused(run("select", *given), "target 'sold' holds dates written as")
+    run("select", *given, "--date-format", "%d.%m.%Y")
+    found = json.loads(run("predict", out / "model.json", sales, "-t", "sold", "--json").out)
+    assert 5 < found["error"]["rmse"] < 15  # days
+    days = pd.to_datetime(pd.Series(found["prediction"]), format="%d.%m.%Y")
+    table = pd.read_csv(sales)
+    truth = pd.to_datetime(table["sold"], format="%d.%m.%Y")
+    assert (days - truth).dt.days.abs().max() < 50
+    python = TableSelector(validation=None, choose=1).fit(table[["area"]], truth)
+    since = (days - pd.Timestamp("1970-01-01")).dt.days
+    assert np.abs(python.predict(table) - since).max() <= 0.5001
+
+
+def test_iso_dates_and_times_as_targets(run: Run, tmp_path: Path) -> None:
+    x = np.arange(60.0)
+    times = np.datetime64("2024-01-01T00:00") + (90 * x).astype(int)
+    table = pd.DataFrame({"x": x, "at": times.astype(str)})
+    table.to_csv(tmp_path / "at.csv", index=False)
+    out = tmp_path / "out"
+    run("select", tmp_path / "at.csv", "-t", "at", "--quiet", "--alpha", "0", "--out", out)
+    done = run("predict", out / "model.json", tmp_path / "at.csv")
+    assert done.out.splitlines()[1:] == table["at"].tolist()

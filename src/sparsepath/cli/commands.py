@@ -29,6 +29,7 @@ EXIT_INTERRUPTED = 130
 SHELLS = ("bash", "zsh", "fish")
 DATA = ("data", "DATA", DATA_FILES)
 MODEL = ("model", "MODEL", "model.json of sparsepath select.")
+COLUMN_TYPES = ("categorical", "ordered", "date_format")
 FILE_FORMAT = "delimiter decimal encoding sheet"
 
 
@@ -106,8 +107,8 @@ def command(
 @command(
     [DATA],
     "target method=greedy-rls task=auto validation no-validation null stability drop rows "
-    f"keep-index missing=error dates=error categorical ordered {FILE_FORMAT} names sample out "
-    "memory dask resume model-format=json json quiet verbose",
+    f"keep-index missing=error dates=error date-format categorical ordered {FILE_FORMAT} "
+    "names sample out memory dask resume model-format=json json quiet verbose",
     examples(
         "select data.csv --target price",
         "select data.csv --target price --out result --missing median",
@@ -152,7 +153,7 @@ def select(arguments: Any) -> None:
         arguments.quiet or arguments.json,
     )
     if reading.needs_passes(data, arguments.memory, arguments.dask):
-        _refuse_in_passes(arguments, "rows", "sample", "names", "categorical", "ordered")
+        _refuse_in_passes(arguments, "rows", "sample", "names", *COLUMN_TYPES)
         with reading.cluster(arguments.dask) as client:
             outcome = job(reading.read_in_passes(spec, arguments.memory, client), request)
     else:
@@ -187,7 +188,8 @@ def _report(outcome: Any, arguments: Any) -> None:
 @command(
     [DATA],
     "target methods task=auto folds=10 weights groups drop rows missing=error dates=error "
-    f"categorical ordered {FILE_FORMAT} names sample out budget seed threads json quiet",
+    f"date-format categorical ordered {FILE_FORMAT} names sample out budget "
+    "seed threads json quiet",
     examples(
         "compare data.csv --target price",
         "compare data.csv --target price --methods greedy-rls,lars,elm-fs --seed 1",
@@ -443,8 +445,9 @@ def _input_spec(
 
     names, sample = getattr(arguments, "names", None), getattr(arguments, "sample", None)
     given = (arguments.target, arguments.drop or [], arguments.rows, weights, groups, keep_index)
-    types = (getattr(arguments, name, None) or () for name in ("categorical", "ordered"))
-    policy = TableOptions(arguments.missing, arguments.dates, *map(tuple, types))
+    types: dict[str, Any] = {name: getattr(arguments, name, None) for name in COLUMN_TYPES}
+    types = {name: value for name, value in types.items() if value is not None}
+    policy = TableOptions(arguments.missing, arguments.dates, **types)
     how = policy, file_format(arguments)
     return InputSpec(data, *given, *how, names, sample)
 
@@ -452,7 +455,7 @@ def _input_spec(
 def _refuse_in_passes(arguments: Any, *names: str) -> None:
     """Refuse what is not done in passes."""
     if any(getattr(arguments, name) for name in names):
-        flags = [f"--{name}" for name in names]
+        flags = [f"--{name.replace('_', '-')}" for name in names]
         raise InputError(
             f"{', '.join(flags[:-1])} and {flags[-1]} need data in memory; leave them out."
         )

@@ -24,6 +24,7 @@ from sparsepath.data.task import TargetTask, find_task
 from sparsepath.errors import FileError, InputError
 from sparsepath.report.outcome import Remark
 from sparsepath.tables.cells import RawTable
+from sparsepath.tables.dates import DateFormats
 from sparsepath.tables.features import quoted
 
 SAMPLE = 200_000  # rows of a source whose target tells numbers from classes
@@ -38,12 +39,14 @@ class TableOptions:
     dates: str = "error"
     categorical: Categorical = ()
     ordered: Ordered = ()
+    date_format: DateFormats = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of ``TableSelector``; rows and columns are dropped before it."""
         missing = self.missing if self.missing in ("median", "indicator") else "error"
-        return {"missing": missing, "dates": self.dates}
+        found = {"missing": missing, "dates": self.dates}
+        return found | ({"date_format": self.date_format} if self.date_format else {})
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,7 @@ def read(source: InputSpec) -> Problem:
         keep_index=source.keep_index,
         mixed=not sparse,
         drop_unknown=source.preparing.missing == "drop-rows",
+        date_format=source.preparing.date_format,
         **source.writing,  # type: ignore[arg-type]
     )
     drawn: list[Remark] = []

@@ -185,6 +185,13 @@ COMMAND_OPTIONS = {
         kind="one_of",
         values=("error", "parts"),
     ),
+    "date-format": CommandOption(
+        DATA,
+        "FORMAT",
+        "How dates are written, such as %d.%m.%Y for 31.12.2024, for all columns that fit or by "
+        "column: 'sold=%d.%m.%Y,built=%m/%Y'.",
+        "date_format",
+    ),
     "categorical": CommandOption(
         DATA, "A,B", "Columns of numbers that are codes of categories, such as zip.", "names"
     ),

@@ -7,7 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from sparsepath.models import saved
 from sparsepath.models.saved import SavedModel
 from sparsepath.report import figures
 from sparsepath.tables.cells import placed, raw_table
+from sparsepath.tables.dates import dated, written_dates
 
 Array = NDArray[Any]
 NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
@@ -42,6 +43,8 @@ class PredictionInput:
     target: str | None = None
     writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
     ids: str | None = None  # a column that names the rows
+    formats: Mapping[str, str] = field(default_factory=dict)  # of dates, by column; of the target
+    target_format: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,15 +84,21 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
 
     With more than two classes there is a score for each, ``score_A`` and so on. Probabilities are
     ``probability_A`` and so on; with two classes that of the second alone. Only the columns
-    that the model uses need be there, in any order.
+    that the model uses need be there, in any order. A target that was dates is predicted as dates.
     """
+    dates = getattr(model, "dates_", None)
+    if dates is not None:
+        given = replace(given, target_format=dates["format"])
     known = getattr(model, "feature_names_in_", None)
     names: Sequence[str] = NumberedNames(model.n_features_in_)
     names = names if known is None else [str(name) for name in known]
     used = np.asarray(getattr(model, "selected_", np.arange(len(names))), dtype=np.intp)
     read = _sparse_blocks if is_sparse(given.path) else _dense_blocks
     preparation = getattr(model, "preparation_", None)
-    read = read if preparation is None else _raw_blocks
+    if preparation is not None:
+        read = _raw_blocks
+        formats = {f.name: f.format for f in preparation.features_ if f.format}
+        given = replace(given, formats=formats)
     layout = Layout.of_model(model)
     if layout.numbers:  # the names are for people; the file goes by numbers
         names = [f"x{number}" for number in layout.numbers]
@@ -107,15 +116,18 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if again := [name for name in ids if name in columns]:
         raise InputError(f"{given.path}: --id {again[0]}: predictions are called so themselves.")
+    shown = ids | columns
+    if dates is not None:
+        shown["prediction"] = written_dates(columns["prediction"], **dates)
     if y is None:
-        return Predictions(ids | columns, {})
+        return Predictions(shown, {})
     if y.dtype.kind in "biuf" and "label" in columns and columns["label"].dtype.kind not in "biuf":
         y = y.astype(str)
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
             f"{given.path}: target {given.target!r} is text, and the model predicts numbers."
         )
-    return Predictions(ids | columns, figures.on_rows(model, columns, y))
+    return Predictions(shown, figures.on_rows(model, columns, y))
 
 
 def _columns(model: Any, X: Any) -> dict[str, Array]:
@@ -216,13 +228,17 @@ def _chosen(
     y = None
     if given.target is not None:
         name, values = column(given.target)
-        y = checked_target(path, name, values[keep])
+        form = {name: given.target_format}
+        with placed(path):
+            y = checked_target(path, name, dated(name, values[keep], form))
     ids = {} if given.ids is None else dict([column(given.ids)])
     ids = {name: values[keep] for name, values in ids.items()}
     called = same_columns(path, layout, [names[i] for i in used], file, known)
     if missing := [name for name in called if name not in columns]:
         _refuse_missing(path, missing, known)
     chosen = {i: columns[name][keep] for i, name in zip(used.tolist(), called, strict=True)}
+    with placed(path):
+        chosen = {i: dated(str(names[i]), v, given.formats) for i, v in chosen.items()}
     return y, ids, chosen, int(np.arange(n_rows)[keep].size)
 
 

@@ -358,6 +358,7 @@ def _name(model: Any, table: Table) -> None:
     Arrays have no names, and a frame made to carry them would be a second copy of the data.
     """
     names, path = table.names, model.path_
+    model._dates = table.dates
     model.feature_names_in_ = np.array(names, dtype=object)
     data = {} if table.layout is None else {"layout": table.layout.to_dict()}
     constraints = {

@@ -313,6 +313,26 @@ def ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(found)
 
 
+def date_format(option: str, given: str) -> str | dict[str, str]:
+    """One format of dates for all columns, or formats by column.
+
+    >>> date_format("--date-format", "%d.%m.%Y"), date_format("--date-format", "sold=%b %Y")
+    ('%d.%m.%Y', {'sold': '%b %Y'})
+    """
+    from sparsepath.tables.dates import check_formats
+
+    column, sign, _ = given.partition("=")
+    found: str | dict[str, str] = given.strip()
+    if sign and "%" not in column:
+        parts = [part.partition("=") for part in names(option, given)]
+        found = {name.strip(): form.strip() for name, _, form in parts}
+    try:
+        check_formats(found)
+    except InputError as error:
+        raise InputError(str(error).replace("date_format", option, 1)) from error
+    return found
+
+
 def threshold(option: str, given: str) -> str | float | list[list[float]]:
     """When to predict the second class.
 
@@ -367,6 +387,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
     "class_weight": class_weight,
     "threshold": threshold,
     "ordered": ordered,
+    "date_format": date_format,
 }
 
 
@@ -387,7 +408,7 @@ def read(flag: str, kind: str, given: Any, values: Iterable[str] = ()) -> Any:
 _TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
 _PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
 _FOLDS = re.compile(r"\bvalidation=(?=\d)")
-_BESIDE = re.compile(r"\b\w+='[\w-]+' \((--[\w -]+)\)")  # the words of both, side by side
+_BESIDE = re.compile(r"\b\w+='[^']+' \((--[^()]+)\)")  # the words of both, side by side
 _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
 

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from sparsepath.data.formats import Array, listed, shortened
 from sparsepath.errors import InputError
-from sparsepath.tables.features import RawColumn, typed
-
-MOST_LABELS = 20  # different texts up to which numbers without a sign of money are labels
-MONEY = ("$", "€", "£", "¥", "%")
+from sparsepath.tables.dates import as_days
+from sparsepath.tables.features import quantities
 
 Key = str | int
 """A column: its name, or its position (negative from the end)."""
@@ -97,19 +95,6 @@ def is_known(values: Array) -> NDArray[np.bool_]:
     return np.ones(len(values), dtype=bool)
 
 
-def _quantities(name: str, values: Array) -> Array:
-    """Numbers such as "$960,000", "1.234,56" or "12 %"; labels stay as they are."""
-    texts = np.array([*values.tolist(), None], dtype=object)[:-1]
-    try:
-        cells = typed(RawColumn(name, "text", texts))
-    except InputError:  # nearly all of them are numbers: labels
-        return values
-    few = len(set(values.tolist())) <= MOST_LABELS
-    if cells.kind != "number" or (few and cells.unit not in MONEY):
-        return values
-    return cells.values
-
-
 def checked_target(
     path: Path, name: str, values: Array, how: str = "", *, called: str = "target"
 ) -> Array:
@@ -119,9 +104,7 @@ def checked_target(
     ``how`` says by what rows without a value are left out; ``called`` what it is, if no target.
     """
     if called == "target" and values.dtype.kind == "M":
-        gone = np.isnat(values)
-        days = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
-        values = np.where(gone, np.nan, days.astype(np.float64))
+        values = as_days(values)
     kind = values.dtype.kind
     if kind in "biuf":
         bad = 0 if kind != "f" else np.count_nonzero(~np.isfinite(values))
@@ -137,7 +120,7 @@ def checked_target(
             f"{path}: {called} {name!r} must be numbers or text, not {shortened(values.flat[0])}."
         )
     if called == "target" and not bad and values.dtype.kind == "U" and values.ndim == 1:
-        values = _quantities(name, values)
+        values = quantities(name, values)
     if bad:
         raise InputError(
             f"{path}: {called} {name!r} is missing or infinite in {bad} of {len(values)} rows; "

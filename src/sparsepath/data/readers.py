@@ -51,6 +51,7 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.system.files import replacing
 from sparsepath.tables.cells import placed, raw_table
+from sparsepath.tables.dates import DateFormats, check_formats, dated, kind_of_dates
 
 MOST_NAMED = 1000  # characters of names of columns to leave out, in a message
 COUNTED = 10  # rows from which on a column that counts them is no accident
@@ -79,6 +80,7 @@ class Table:
     # Which rows are used: a column, "==" or "!=", and a value of it; None: all.
     where: tuple[str, str, Any] | None = None
     converted: bool = False  # whether y are numbers made of dates or of texts such as "$5"
+    dates: dict[str, str] | None = None  # kind and format of a target that is a date
 
 
 def read_table(
@@ -96,6 +98,7 @@ def read_table(
     n_features: int | None = None,
     mixed: bool = False,
     drop_unknown: bool = False,
+    date_format: DateFormats = None,
 ) -> Table:
     """Read a file as features and target; the suffix determines the format.
 
@@ -134,6 +137,8 @@ def read_table(
         are any.
     drop_unknown : bool
         Whether rows whose target is missing are left out: ``Table.unknown`` says how many were.
+    date_format : str, dict of str to str or None
+        How dates are written, for ``datetime.strptime``: for columns by name, or for all that fit.
 
     Returns
     -------
@@ -159,6 +164,11 @@ def read_table(
     features, arrays, layout, unnamed, orders = read_columns(
         path, delimiter=delimiter, decimal=decimal, encoding=encoding, sheet=sheet
     )
+    check_formats(date_format)
+    if isinstance(date_format, Mapping) and (lost := sorted({*date_format} - {*features})):
+        raise InputError(f"{path}: date_format: there is no column {lost[0]!r}.")
+    with placed(path):
+        features = {n: dated(n, values, date_format) for n, values in features.items()}
     names = list(features)
     every = arrays | features
     n_rows = len(features[names[0]]) if names else 0
@@ -223,9 +233,13 @@ def read_table(
         for name, values in extra.items()
     }
     X = stack_columns(used) if raw is None else raw
+    dates = None
+    if y is not None and isinstance(target_name, str) and every[target_name].dtype.kind == "M":
+        form = date_format.get(target_name) if isinstance(date_format, Mapping) else date_format
+        dates = {"kind": kind_of_dates(y), "format": form or ""}
     return Table(
         X, y, list(used), target_name, str(path), beside_features, index, layout, unknown,
-        tuple(name for name in names if name in left_out), where, converted,
+        tuple(name for name in names if name in left_out), where, converted, dates,
     )  # fmt: skip
 
 

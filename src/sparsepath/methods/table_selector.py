@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -40,6 +40,8 @@ from sparsepath.rls import SparseRLSRegressor
 from sparsepath.system.arrays import Floats
 from sparsepath.system.json_files import plain
 from sparsepath.tables.cells import RawTable, names_of, table_of
+from sparsepath.tables.dates import check_formats
+from sparsepath.tables.features import target_numbers
 from sparsepath.tables.preparation import TablePreparation
 
 BENEATH = {"validation": None, "choose": "min"}
@@ -78,6 +80,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     max_categories : int
         Maximum number of values of a category that get an indicator: the most frequent ones that
         occur at least twice. All others, including new values, have all indicators zero.
+    date_format : str, dict of str to str or None
+        How dates in text are written, as in "%d.%m.%Y": for columns by name, or for all columns of
+        text that fit. Dates such as 2024-12-31 need none.
     choose : str, int, float or None
         Rule that chooses the size; None: that of ``selector``.
     validation : "auto", int, "loo", splitter or None
@@ -126,6 +131,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     missing: str = "error"
     dates: str = "error"
     max_categories: int = 30
+    date_format: Any = None
     choose: Any = None
     validation: Any = "auto"
     callback: Any = None
@@ -172,7 +178,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             The table; or ``open``'s answer, a pyarrow dataset, a polars lazy frame or a Dask data
             frame, which are read in passes.
         y : array
-            The target; of what is read in passes the name of its column too, or None.
+            The target. For regression numbers, text such as "$795,100", or dates, which are
+            predicted as days since 1970-01-01. Of what is read in passes the name of its column
+            too, or None.
         sample_weight : array, optional
             For selectors that take it.
         groups : array, optional
@@ -197,11 +205,12 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 f"selector={beneath!r} has no path of columns; give a selector of "
                 "sparsepath, such as SparseRLSRegressor()."
             )
-        table = table_of(X)
+        check_formats(self.date_format)
+        table = table_of(X, self.date_format)
         names = names_of(X)
-        prepared = TablePreparation(
-            missing=self.missing, dates=self.dates, max_categories=self.max_categories
-        ).fit(table)
+        if not is_classifier(beneath):
+            y, self._dates = target_numbers(y, self.date_format)
+        prepared = self._preparation.fit(table)
         of = self._checked(prepared)
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
@@ -225,6 +234,15 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         if self.path_.complete:
             self.path_, self.honest_ = validated(self, self.path_, rule, Given(table, y, given))
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+
+    @property
+    def _preparation(self) -> TablePreparation:
+        return TablePreparation(
+            missing=self.missing,
+            dates=self.dates,
+            max_categories=self.max_categories,
+            date_format=self.date_format,
+        )
 
     def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:
         """Which column of the table each column of numbers is made of; a word on those of none."""
@@ -266,6 +284,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         Which values of a column have an indicator is learnt from all rows.
         """
+        if self.date_format is not None:
+            raise InputError("date_format needs data in memory; leave it out.")
         if source.names is None:
             raise InputError("in passes give a table that has names.")
         if not all(hasattr(part, "cells") for part in source.parts):
@@ -274,9 +294,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 "Parquet, Feather and CSV files; read it into memory, or write one of these."
             )
         inner = clone(self._selector)
-        asked = TablePreparation(
-            missing=self.missing, dates=self.dates, max_categories=self.max_categories
-        )
+        asked = self._preparation
         with source.crew(getattr(inner, "n_threads", None)) as crew:
             prepared = learnt(source, crew, asked)
             together = groups_of(source, crew, groups)

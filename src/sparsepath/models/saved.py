@@ -40,6 +40,7 @@ _FEATURE = {
     "flagged": bool,
     "unit": str,
     "style": str,
+    "format?": str,
 }
 MODEL_SCHEMA = {
     "sparsepath": str,
@@ -56,12 +57,19 @@ MODEL_SCHEMA = {
     "preparation?": (
         None,
         {
-            "asked": {"missing": {*MISSING}, "dates": {*DATES}, "max_categories": int},
+            "asked": {
+                "missing": {*MISSING},
+                "dates": {*DATES},
+                "max_categories": int,
+                "date_format?": (None, str, dict),
+            },
             "named": bool,
             "features": [_FEATURE],
         },
     ),
     "classes": (None, [(str, bool, int, float)]),
+    # Of a target of dates: predictions are days since 1970-01-01.
+    "dates?": (None, {"kind": {"date", "time"}, "format": str}),
     "size": int,
     # For classes: what multiplies scores before the logistic function, and the score above which
     # the second of the two classes is predicted.
@@ -88,6 +96,9 @@ class SavedModel:
         Class labels, for classifiers.
     estimator_ : str
         Name of the estimator.
+    dates_ : dict of str to str or None
+        Of a target of dates, which is predicted as days since 1970-01-01: their kind ("date" or
+        "time") and format.
     layout_ : Layout
         How the columns of the data are identified.
     preparation_ : TablePreparation
@@ -100,6 +111,7 @@ class SavedModel:
     feature_names_in_: NDArray[Any]
     classes_: NDArray[Any]
     estimator_: str
+    dates_: dict[str, str] | None
     layout_: Layout
     preparation_: TablePreparation
 
@@ -114,6 +126,7 @@ class SavedModel:
             self.feature_names_in_ = np.array(content["names"], dtype=object)
         if content["classes"] is not None:
             self.classes_ = np.array(content["classes"])
+        self.dates_ = content.get("dates")
         self._content = content
         sizes = [each["size"] for each in content["models"]]
         self._subsets = {
@@ -171,6 +184,7 @@ class SavedModel:
                 "layout": plain(Layout.of_model(model).to_dict()),
                 "preparation": None if preparation is None else plain(preparation.to_dict()),
                 "classes": None if classes is None else _labels(classes),
+                "dates": getattr(model, "_dates", None),
                 "size": len(model.selected_),
                 "models": [
                     {

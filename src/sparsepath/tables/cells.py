@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
+from sparsepath.tables.dates import DateFormats
 from sparsepath.tables.features import RawColumn, typed
 
 
@@ -84,9 +85,11 @@ def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> RawCo
     return RawColumn(name, "ordered" if order else "text", texts, order)
 
 
-def table_of(X: Any) -> RawTable:
+def table_of(X: Any, formats: DateFormats = None) -> RawTable:
     """A table of any make with its columns typed; see ``typed``."""
-    return X if isinstance(X, RawTable) else RawTable(map(typed, cells_of(X)))
+    if isinstance(X, RawTable):
+        return X
+    return RawTable(typed(column, formats) for column in cells_of(X))
 
 
 def names_of(X: Any) -> list[str] | None:

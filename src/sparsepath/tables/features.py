@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
+from sparsepath.tables.dates import DateFormats, as_days, dated, guessed, kind_of_dates
 
 MISSING = ("error", "median", "indicator")
 DATES = ("error", "parts")
@@ -55,6 +56,8 @@ _UNITS = "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d
 UNITS_OF_VALUES = frozenset(_UNITS.split(" "))
 CLOCK = re.compile(r"([01]\d|2[0-4])\s?h", re.I)  # 06h is a time of day, 6 h a quantity
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
+MOST_LABELS = 20  # different texts up to which numbers without a sign of money are labels
+MONEY = ("$", "€", "£", "¥", "%")
 LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 
@@ -72,6 +75,7 @@ class Feature:
     flagged: bool = False  # whether a further column says where values are missing
     unit: str = ""  # of numbers that are written as text; see STYLES
     style: str = ""
+    format: str = ""  # how dates are written, if not as 2024-12-31
 
     @property
     def is_empty(self) -> bool:
@@ -117,7 +121,7 @@ class Feature:
     def _values(self, cells: "RawColumn") -> tuple[NDArray[np.bool_], Any]:
         """Which are missing; and numbers, parts of dates, or texts."""
         if self.kind == "date":
-            return _parts(cells, self.values)
+            return _parts(cells, self.values, self.format)
         if self.kind == "category":
             texts = cells.texts()
             return np.array([text is None for text in texts]), np.array([*texts, None], object)[:-1]
@@ -215,7 +219,7 @@ class RawColumn:
         return made
 
 
-def typed(cells: RawColumn) -> RawColumn:
+def typed(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
     """Text that is numbers as numbers, text that is dates as dates; all else as it is.
 
     That is a matter of how a table is written, and nothing that is learnt from it: it is settled
@@ -224,14 +228,14 @@ def typed(cells: RawColumn) -> RawColumn:
     name = cells.name
     if cells.kind != "text":
         return cells
+    values = dated(name, cells.values, formats)
+    if values.dtype.kind == "M":
+        return replace(cells, kind="date", values=values)
     counts = cells.counted_texts()
     if counts and all(ISO.fullmatch(text) for text in counts):
         return replace(cells, kind="date", values=_moments(cells))
     if counts and all(LIKE_DATE.fullmatch(text) for text in counts):
-        raise InputError(
-            f"column {name!r} holds dates written as {next(iter(counts))!r}; write them as "
-            "2024-12-31, or leave the column out."
-        )
+        raise InputError(f"column {name!r} {unclear_dates(counts)}; or leave it out.")
     texts = cells.values.tolist() if cells.counts is None else []
     quantity = _quantity(name, texts, counts) if counts else None
     if quantity is None:
@@ -241,10 +245,30 @@ def typed(cells: RawColumn) -> RawColumn:
     return replace(cells, kind="number", values=values, unit=unit, style=style)
 
 
-def learn(cells: RawColumn, *, missing: str, dates: str, max_categories: int) -> Feature:
+def unclear_dates(texts: Iterable[str]) -> str:
+    """What to do about dates in a format that is not known."""
+    texts = list(texts)
+    forms = guessed(texts) or ["%d.%m.%Y"]
+    others = f" or {forms[1]!r}" if len(forms) > 1 else ""
+    return (
+        f"holds dates written as {texts[0]!r}: give their format, as date_format={forms[0]!r} "
+        f"(--date-format '{forms[0]}'){others}"
+    )
+
+
+def learn(
+    cells: RawColumn,
+    *,
+    missing: str,
+    dates: str,
+    max_categories: int,
+    date_format: DateFormats = None,
+) -> Feature:
     """What is to be known of a column, of its kind, to make numbers of it."""
     values: tuple[str, ...] = cells.order
+    form: str | None = ""
     if cells.kind == "date":
+        form = date_format.get(cells.name) if isinstance(date_format, Mapping) else date_format
         if dates == "error":
             raise InputError(f"{dates_said([cells.name])}.")
         values = DATE_PARTS if _has_hours(cells) else DATE_PARTS[:-1]
@@ -255,6 +279,7 @@ def learn(cells: RawColumn, *, missing: str, dates: str, max_categories: int) ->
         values = tuple(often[:max_categories])
     kind = "category" if cells.kind == "text" else cells.kind
     made = Feature(cells.name, kind, values, missing, unit=cells.unit, style=cells.style)
+    made = replace(made, format=form or "")
     return made if missing == "error" else _filled(made, cells)
 
 
@@ -298,12 +323,15 @@ def _middle_two(values: Floats, counts: Sequence[int]) -> Floats:
     return values[order[np.searchsorted(ends, ranks, side="right")]]
 
 
-def _moments(cells: RawColumn) -> Any:
+def _moments(cells: RawColumn, form: str = "") -> Any:
     if cells.kind == "date":
         return cells.values.astype("datetime64[us]")
     if cells.kind != "text":
         raise InputError(f"column {cells.name!r} holds numbers where dates are expected.")
-    texts = [("NaT" if t is None else t.replace(" ", "T")) for t in cells.values.tolist()]
+    texts = cells.values.tolist()
+    if form and not all(ISO.fullmatch(text) for text in texts if text is not None):
+        return dated(cells.name, cells.values, {cells.name: form})
+    texts = [("NaT" if text is None else text.replace(" ", "T")) for text in texts]
     try:
         return np.array(texts, dtype="datetime64[us]")
     except ValueError as error:
@@ -312,8 +340,10 @@ def _moments(cells: RawColumn) -> Any:
         ) from error
 
 
-def _parts(cells: RawColumn, parts: Sequence[str]) -> tuple[NDArray[np.bool_], Floats]:
-    moments = _moments(cells)
+def _parts(
+    cells: RawColumn, parts: Sequence[str], form: str = ""
+) -> tuple[NDArray[np.bool_], Floats]:
+    moments = _moments(cells, form)
     gone = np.isnat(moments)
     moments = np.where(gone, np.datetime64("2000-01-01", "us"), moments)
     days, months = moments.astype("datetime64[D]"), moments.astype("datetime64[M]")
@@ -383,6 +413,44 @@ def _quantity(
             "empty for a missing value."
         )
     return None
+
+
+def quantities(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """A target of texts such as "$960,000", "1.234,56" or "12 %" as numbers; labels as they are."""
+    texts = np.array([*values.tolist(), None], dtype=object)[:-1]
+    if all(LIKE_DATE.fullmatch(text) for text in texts) and guessed(dict.fromkeys(texts)):
+        raise InputError(f"target {name!r} {unclear_dates(dict.fromkeys(texts.tolist()))}.")
+    try:
+        cells = typed(RawColumn(name, "text", texts))
+    except InputError:  # nearly all of them are numbers: labels
+        return values
+    few = len(set(values.tolist())) <= MOST_LABELS
+    if cells.kind != "number" or (few and cells.unit not in MONEY):
+        return values
+    return cells.values
+
+
+def target_numbers(y: Any, formats: DateFormats = None) -> tuple[Any, dict[str, str] | None]:
+    """A target as numbers where it is dates or text that holds numbers; of dates, what they are.
+
+    >>> target_numbers(["$960,000", "$795,100", "$1,000,000"])[0].tolist()
+    [960000.0, 795100.0, 1000000.0]
+    >>> target_numbers(["13.04.2023"], "%d.%m.%Y")
+    (array([19460.]), {'kind': 'date', 'format': '%d.%m.%Y'})
+    """
+    values = np.asarray(y)
+    if values.ndim != 1 or values.dtype.kind not in "OUM":
+        return y, None
+    name = str(getattr(y, "name", None) or "y")
+    form = formats.get(name, "") if isinstance(formats, Mapping) else formats or ""
+    values = dated(name, values, form)
+    if values.dtype.kind == "M":
+        days = as_days(values)
+        return days, {"kind": kind_of_dates(days), "format": form}
+    if not all(isinstance(each, str) for each in values.tolist()):
+        return y, None
+    read = quantities(name, values)
+    return (y, None) if read is values else (read, None)
 
 
 # What is said ------------------------------------------------------------------------------------

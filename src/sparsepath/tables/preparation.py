@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
 from sparsepath.tables.cells import cells_of, names_of, table_of
+from sparsepath.tables.dates import DateFormats, check_formats
 from sparsepath.tables.features import (
     DATES,
     MISSING,
@@ -43,6 +44,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     max_categories : int
         Maximum number of values of a category that get an indicator: the most frequent ones that
         occur at least twice. All others, including new values, have all indicators zero.
+    date_format : str, dict of str to str or None
+        How dates in text are written, as in "%d.%m.%Y": for columns by name, or for all columns of
+        text that fit. Dates such as 2024-12-31 need none.
 
     Attributes
     ----------
@@ -71,11 +75,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     feature_names_in_: NDArray[Any]
 
     def __init__(
-        self, *, missing: str = "error", dates: str = "error", max_categories: int = 30
+        self,
+        *,
+        missing: str = "error",
+        dates: str = "error",
+        max_categories: int = 30,
+        date_format: DateFormats = None,
     ) -> None:
         self.missing = missing
         self.dates = dates
         self.max_categories = max_categories
+        self.date_format = date_format
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the columns are.
@@ -92,8 +102,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 raise InputError(
                     f"{name}={getattr(self, name)!r}; use one of {', '.join(allowed)}."
                 )
+        check_formats(self.date_format)
         asked = self.get_params(deep=False)
-        cells = table_of(X).cells
+        cells = table_of(X, self.date_format).cells
         _refuse(cells, missing=self.missing == "error", dates=self.dates == "error")
         self.features_ = tuple(learn(column, **asked) for column in cells)
         told = (
