@@ -12,6 +12,7 @@ from sparsepath.cli.input import InputSpec
 from sparsepath.data.csv_dialect import csv_form
 from sparsepath.data.formats import ending_format, native
 from sparsepath.data.sources import Source
+from sparsepath.methods.table_selector import TableSelector
 from sparsepath.report.outcome import Outcome, beneath
 from sparsepath.tables.cells import RawTable
 
@@ -64,7 +65,7 @@ def _in_passes(source: InputSpec, outcome: Outcome) -> list[str]:
 
 def _in_memory(source: InputSpec, outcome: Outcome) -> list[str]:
     table = outcome.table
-    if table.converted:
+    if table.converted and not isinstance(outcome.model, TableSelector):
         raise _Unsayable
     drop = [*dict.fromkeys(table.left_out)]
     beside = list(table.beside)  # one column if the weights are the groups

@@ -444,6 +444,8 @@ def target_numbers(y: Any, formats: DateFormats = None) -> tuple[Any, dict[str, 
     name = str(getattr(y, "name", None) or "y")
     form = formats.get(name, "") if isinstance(formats, Mapping) else formats or ""
     values = dated(name, values, form)
+    if values.dtype.kind == "O" and all(ISO.fullmatch(str(each)) for each in values.tolist()):
+        values = _moments(RawColumn(name, "text", values.astype(str).astype(object)))
     if values.dtype.kind == "M":
         days = as_days(values)
         return days, {"kind": kind_of_dates(days), "format": form}
