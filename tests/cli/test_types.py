@@ -145,11 +145,11 @@ def test_a_target_of_dates_is_predicted_as_dates(run: Run, sales: Path) -> None:
 
 
 def test_iso_dates_and_times_as_targets(run: Run, tmp_path: Path) -> None:
-    x = np.arange(60.0)
-    times = np.datetime64("2024-01-01T00:00") + (90 * x).astype(int)
+    x = 3 * np.arange(60)
+    times = np.datetime64("2024-01-01T00:00") + 90 * x
     table = pd.DataFrame({"x": x, "at": times.astype(str)})
     table.to_csv(tmp_path / "at.csv", index=False)
     out = tmp_path / "out"
-    run("select", tmp_path / "at.csv", "-t", "at", "--quiet", "--alpha", "0", "--out", out)
+    run("select", tmp_path / "at.csv", "-t", "at", "--quiet", "--alpha", "1e-9", "--out", out)
     done = run("predict", out / "model.json", tmp_path / "at.csv")
     assert done.out.splitlines()[1:] == table["at"].tolist()
