@@ -24,7 +24,8 @@ from sparsepath import (
 )
 from sparsepath.cli import main
 from sparsepath.data.readers import write_table
-from sparsepath.methods.candidates import costs
+from sparsepath.methods.candidates import entrants
+from sparsepath.methods.table import METHODS
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X[:150], Y[:150]
@@ -145,15 +146,46 @@ def test_classes_by_name_with_groups_and_weights():
         compare({"a": LogisticRegression(), "b": Ridge()}, data, labels)
 
 
+def candidates(shape, y, task=None):
+    return entrants(None, np.broadcast_to(0.0, shape), y, task, 10, None, {})
+
+
 def test_what_suits_and_what_it_costs():
-    small, tall = costs(200, 10, "regression"), costs(10**6, 100, "regression")
-    assert list(small.values()) == sorted(small.values())
-    assert {"greedy-rls", "lars", "elm-fs"} <= set(small)
-    assert "rank-rls" not in small
-    assert "lars" not in costs(200, 10, "classification")
-    assert "rbf" in costs(200, 10, "classification")
-    assert "rbf" not in costs(200, 10, "classification", n_classes=3)
-    assert tall["mi-forward"] > 3600 > tall["greedy-rls"]
+    small, tall = (candidates((n, p), np.arange(n)) for n, p in ((200, 10), (10**6, 100)))
+    assert list(small.estimators) == sorted(small.seconds, key=small.seconds.get)
+    assert {"greedy-rls", "lars", "elm-fs", "rbf"} <= set(small.estimators)
+    assert "rank-rls" not in {*small.estimators, *small.left_out}
+    assert small.left_out == {}
+    assert "greedy-rls" in tall.estimators
+    assert "name it to include it" in tall.left_out["mi-forward"]
+    two, three = (candidates((200, 10), np.arange(200) % k, "classification") for k in (2, 3))
+    assert "rbf" in two.estimators
+    assert three.left_out["rbf"] == "for two classes only"
+    assert three.left_out["lars"] == "for regression only"
+
+
+def test_the_estimates_are_those_of_the_estimators():
+    """Every method has one, and it grows with the rows and the columns."""
+    rng = np.random.default_rng(0)
+    for name, method in METHODS.items():
+        for task in method.tasks:
+            few, many = (
+                method.make(task).expected_seconds(rng.standard_normal(shape))
+                for shape in ((100, 10), (3000, 300))
+            )
+            assert 3 * few < many, name
+    given = candidates((300, 30), np.arange(300))
+    for name in ("greedy-rls", "grafting", "rbf"):
+        model = METHODS[name].make("regression")
+        assert given.seconds[name] == 11 * model.expected_seconds(np.zeros((300, 30)))
+
+
+def test_methods_that_take_too_long_are_named(monkeypatch):
+    monkeypatch.setattr("sparsepath.methods.candidates.PATIENCE_SECONDS", 0.2)
+    found = compare(None, X, Y, validation=3)
+    assert "greedy-rls" in {one.name for one in found.contestants}
+    assert "of one core; name it to include it" in found.passed_over["mlp-grafting"]
+    assert "mlp-grafting was skipped: about" in found.sentence()
 
 
 def test_a_budget_is_kept():

@@ -15,7 +15,6 @@ from sparsepath import (
     SparseRLSRegressor,
     plan,
 )
-from sparsepath.assessment import planning
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 5))
@@ -36,24 +35,21 @@ def kinds(found):
     return [(each.what, each.times) for each in found.repeated]
 
 
-def test_every_kind_is_counted_and_few_are_made(monkeypatch):
+def test_every_kind_is_counted_and_nothing_is_fitted(monkeypatch):
     monkeypatch.setattr(Counting, "fits", 0)
     found = plan(Counting(3), X, y, null=200, stability=50)
     folds, shuffled, halves = kinds(found)
     assert (folds[1], shuffled[1], halves[1]) == (10, 200, 50)
     assert found.times == 261
-    assert Counting.fits == 1 + 3 * planning.TRIED
+    assert Counting.fits == 0
+    assert found.search == Counting(3).expected_seconds(X)
+    shares = [each.seconds / found.search for each in found.repeated]
+    assert shares == pytest.approx((10 * 0.9, 200, 50 * 0.5))
     assert found.seconds == pytest.approx(found.to_frame()["seconds"].sum())
     assert "in all 261 searches in about" in found.sentence()
 
 
-def test_a_slow_search_is_made_once_and_a_fitted_one_never(monkeypatch):
-    monkeypatch.setattr(planning, "QUICK", 0.0)
-    monkeypatch.setattr(Counting, "fits", 0)
-    found = plan(Counting(3), X, y, validation=4, stability=10)
-    assert Counting.fits == 1
-    [folds, halves] = [each.seconds / found.search for each in found.repeated]
-    assert (folds, halves) == pytest.approx((4 * 0.75, 10 * 0.5))
+def test_a_fitted_one_knows_what_it_took(monkeypatch):
     model = Counting(3, validation=KFold(3)).fit(X, y)
     monkeypatch.setattr(Counting, "fits", 0)
     known = plan(model, X, y)
@@ -62,12 +58,20 @@ def test_a_slow_search_is_made_once_and_a_fitted_one_never(monkeypatch):
     assert kinds(known)[0][1] == 3
 
 
-def test_a_slow_search_that_knows_what_it_takes_is_not_made(monkeypatch):
-    monkeypatch.setattr(Counting, "expected_seconds", lambda self, X: 100.0, raising=False)
-    monkeypatch.setattr(Counting, "fits", 0)
-    found = plan(Counting(3), X, y, validation=4)
-    assert (found.search, found.seconds) == pytest.approx((100, 100 + 4 * 75))
-    assert Counting.fits == 0
+def test_any_other_estimator_is_timed_on_parts_of_the_rows(monkeypatch):
+    now, seen = [0.0], []
+
+    class Cubic(LinearRegression):
+        def fit(self, X, y):
+            seen.append(len(X))
+            now[0] += (len(X) / 800) ** 3  # one second for all
+            return super().fit(X, y)
+
+    monkeypatch.setattr("sparsepath.assessment.planning.perf_counter", lambda: now[0])
+    found = plan(Cubic(), np.zeros((800, 1)), np.arange(800.0), validation=4)
+    assert seen == [100, 100, 200]
+    assert found.search == pytest.approx(1.0)
+    assert found.seconds == pytest.approx(1 + 4 * 0.75)
 
 
 def test_what_is_not_asked_for_costs_nothing():

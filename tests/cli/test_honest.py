@@ -341,7 +341,7 @@ def test_the_bar_counts_repetitions(run: Run, files, monkeypatch) -> None:
 
 
 def test_the_cost_of_validation_is_told_first(run: Run, files, monkeypatch) -> None:
-    monkeypatch.setattr("sparsepath.cli.select.BIG", 442 * 10 * 10 * 5)
+    monkeypatch.setattr("sparsepath.cli.select.LONG", 0.01)
     done = run(*on(files))
     assert "about 11 times to know the error on new data" in done.err
     assert "--no-validation" in done.err

@@ -311,7 +311,7 @@ def test_progress_is_shown_on_a_terminal_after_a_moment(monkeypatch) -> None:
 
 
 def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
-    monkeypatch.setattr("sparsepath.cli.select.BIG", 1000)
+    monkeypatch.setattr("sparsepath.cli.select.LONG", 0.0)
     done = run("select", files["csv"], "--target", "progression")
     assert "442 rows x 10 columns" in done.err
     assert "10 steps" in done.err
@@ -319,7 +319,7 @@ def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
 
 
 def test_the_cost_of_networks_is_told_in_time(run: Run, files, monkeypatch) -> None:
-    monkeypatch.setattr("sparsepath.cli.select.BIG", 1000)
+    monkeypatch.setattr("sparsepath.cli.select.LONG", 0.0)
     options = ("--method", "elm-fs", "--max-features", 1, "--restarts", 1, "--no-validation")
     done = run("select", files["csv"], "--target", "progression", *options)
     assert re.search(r"; about [\d.]+ (s|min) of one core in all; a smaller", done.err)

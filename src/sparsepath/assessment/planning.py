@@ -1,15 +1,13 @@
 """Estimate the run time of validation, permutations and resampling.
 
-Folds, shuffles and halves repeat the search, each on its part of the rows. Where one search is
-quick, the first few repetitions of each kind are made, by the very road that all of them will
-take, and the others take as long; else the time of the search is taken times the part of the rows.
-That of a fitted estimator is on its path, so that nothing is run then.
+Folds, shuffles and halves repeat the search, each on its part of the rows. That of a fitted
+estimator is on its path; else the estimator estimates it (``expected_seconds``). Of any other
+estimator, fits to small parts of the rows are timed. The search itself is never run.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from sparsepath.assessment.null import FOLDS, orders_of
 from sparsepath.assessment.repetitions import (
     Repetition,
     by_rows,
-    fitted,
     has_path,
     quiet_copy,
     repetitions,
@@ -30,8 +27,8 @@ from sparsepath.assessment.repetitions import (
 from sparsepath.assessment.stability_selection import halves_of
 from sparsepath.system.frames import Make, make_frame
 
-QUICK = 2.0  # seconds of a search up to which some repetitions are made to see what they take
-TRIED = 4  # repetitions
+PARTS = 8, 8, 4  # one in so many rows is fitted, to time an estimator; the first warms up
+FEWEST_ROWS = 20  # of a part
 
 
 @dataclass(frozen=True)
@@ -99,12 +96,13 @@ def plan(
     groups: Any = None,
     **fit_params: Any,
 ) -> Planned:
-    """Estimate the run time of a fit with validation, shuffles and halves, by a few trials.
+    """Estimate the run time of a fit with validation, shuffles and halves.
 
     Parameters
     ----------
     estimator : estimator with a path, or any scikit-learn predictor
-        It is cloned. If it is fitted, its path gives the time of a search; otherwise one is run.
+        If it is fitted, its path gives the time of a search; otherwise its ``expected_seconds``
+        does. An estimator without either is fitted to small parts of the rows.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     validation : "auto", int, "loo", "time", splitter, list of splits or None
@@ -145,7 +143,7 @@ def plan(
         again = halves_of(estimator, y, stability, groups)
         kinds.append(("on halves", stability, again))
     repeated = (
-        Repeated(what, times, times * _seconds(estimator, X, y, given, again, search))
+        Repeated(what, times, times * search * _rows(again, len(y)) / len(y))
         for what, times, again in kinds
     )
     return Planned(search, tuple(repeated))
@@ -163,17 +161,30 @@ def duration(seconds: float) -> str:
 
 
 def _search(estimator: Any, X: Any, y: Any, given: Any) -> float:
-    """The seconds of one search: as the path has it, or of one that is made now.
-
-    A slow one is not made if the estimator says itself what it will take.
-    """
+    """The seconds of one search: as the path has it, or as estimated."""
     path = getattr(estimator, "path_", None)
     if path is not None and path.moves and path.complete:
         return float(path.moves[-1].seconds)
-    told = estimator.expected_seconds(X) if hasattr(estimator, "expected_seconds") else 0.0
-    if told > QUICK:
-        return float(told)
-    return _timed(lambda: fitted(quiet_copy(estimator), X, y, given))
+    if hasattr(estimator, "expected_seconds"):
+        return float(estimator.expected_seconds(X))
+    return _from_parts(estimator, X, y, given)
+
+
+def _from_parts(estimator: Any, X: Any, y: Any, given: Any) -> float:
+    """From fits to an eighth and a quarter of the rows; seconds grow by a power of the rows."""
+    n, quiet = len(y), quiet_copy(estimator)
+    order, sizes, seconds = np.random.default_rng(0).permutation(n), list[float](), list[float]()
+    for part in PARTS:
+        some = [Repetition(rows=np.sort(order[: max(FEWEST_ROWS, n // part)]))]
+        began = perf_counter()
+        list(searches(quiet, X, y, given, some))
+        seconds.append(perf_counter() - began)
+        sizes.append(_rows(some, n))
+    power = 1.0
+    if sizes[-1] > sizes[-2]:
+        growth = np.log(seconds[-1] / seconds[-2]) / np.log(sizes[-1] / sizes[-2])
+        power = float(np.clip(growth, 1.0, 3.0))
+    return seconds[-1] * (n / sizes[-1]) ** power
 
 
 def _folds(estimator: Any, validation: Any) -> Any:
@@ -188,20 +199,6 @@ def _is_auto(validation: Any) -> bool:
     return isinstance(validation, str) and validation == "auto"
 
 
-def _seconds(
-    estimator: Any, X: Any, y: Any, given: Any, again: Sequence[Repetition], search: float
-) -> float:
-    """Of one repetition."""
-    if search > QUICK:
-        rows = [len(y) if one.rows is None else len(one.rows) for one in again]
-        return search * float(np.mean(rows)) / len(y)
-    count = min(TRIED, len(again))
-    seconds = _timed(lambda: list(islice(searches(estimator, X, y, given, again), count)))
-    return seconds / count
-
-
-def _timed(work: Callable[[], object]) -> float:
-    """The seconds of some work."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+def _rows(again: Sequence[Repetition], n: int) -> float:
+    """How many rows of all a repetition has, on average."""
+    return float(np.mean([n if one.rows is None else len(one.rows) for one in again]))

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -20,7 +19,7 @@ from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture, without_formulas
 from sparsepath.cli.select import warnings_as_notes
 from sparsepath.data.readers import write_table
-from sparsepath.methods.candidates import PATIENCE_SECONDS, costs
+from sparsepath.methods.candidates import Entrants, entrants
 from sparsepath.methods.comparison import Comparison, compare
 from sparsepath.report.answer import WIDE_TABLE
 from sparsepath.system.files import replacing_together
@@ -53,25 +52,24 @@ def run(problem: Problem, request: ComparisonRequest, quiet: bool = True) -> Com
     table = problem.table
     task = problem.task(request.task)
     folds = request.folds if isinstance(request.folds, int) else len(problem.y)
-    known = costs(table.X.shape[0], table.X.shape[1], task.name, len(np.unique(problem.y)), folds)
-    names = request.methods
-    if names is None:
-        names = tuple(name for name, seconds in known.items() if seconds <= PATIENCE_SECONDS)
+    preparation = problem.preparing.parameters if isinstance(table.X, RawTable) else None
+    given = request.methods, table.X, problem.y, task.name, folds, preparation, request.options
+    candidates = entrants(*given, problem.groups)
+    names = tuple(candidates.estimators)
     for remark in [*problem.remarks, *look(table, task)]:
         if remark.said:
             say(remark.said)
     if not quiet:
-        _say_cost(names, known, request.budget)
-    extras = {} if problem.weights is None else {"sample_weight": problem.weights}
+        _say_cost(candidates, request.budget)
+    extras: dict[str, Any] = {} if problem.weights is None else {"sample_weight": problem.weights}
     bar = ProgressBar(None, 1, unit="folds", backward=False, quiet=quiet, what="comparing")
     with bar as watch, warnings_as_notes() as notes:
 
         def told(name: str, done: int, of: int) -> None:
-            places = list(names)
-            watch.count(places.index(name) * of + done, len(places) * of)
+            watch.count(names.index(name) * of + done, len(names) * of)
 
         found = compare(
-            names,
+            candidates.estimators,
             table.X,
             problem.y,
             task=task.name,
@@ -80,18 +78,17 @@ def run(problem: Problem, request: ComparisonRequest, quiet: bool = True) -> Com
             budget=request.budget,
             callback=told,
             feature_names=table.names,
-            preparation=problem.preparing.parameters if isinstance(table.X, RawTable) else None,
-            options=request.options,
             **extras,
         )
     for note in notes if not quiet else ():
         say(f"Note: {note}")
-    return found
+    return replace(found, passed_over={**candidates.left_out, **found.passed_over})
 
 
-def _say_cost(names: tuple[str, ...], known: dict[str, float], budget: float | None) -> None:
-    about = ", ".join(f"{name} {_time(known[name])}" for name in names if name in known)
-    total = sum(known.get(name, 0.0) for name in names)
+def _say_cost(candidates: Entrants, budget: float | None) -> None:
+    known = {name: candidates.seconds[name] for name in candidates.estimators}
+    about = ", ".join(f"{name} {_time(seconds)}" for name, seconds in known.items())
+    total = sum(known.values())
     limit = "--budget 5min sets a limit" if budget is None else f"at most {_time(budget)}"
     say(f"Note: about {_time(total)} in all ({about}); {limit}.")
 

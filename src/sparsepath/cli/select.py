@@ -30,8 +30,8 @@ from sparsepath.report import figures
 from sparsepath.report.outcome import Outcome, Remark, beneath
 from sparsepath.tables.cells import RawTable, placed
 
-BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds
-MOST_AGAIN = 10 * BIG  # numbers up to which the search is repeated without suspicious columns
+LONG = 6.0  # CPU seconds of a whole search, from which a note says so
+MOST_AGAIN = 10 * LONG  # up to which the search is repeated without suspicious columns
 CORRELATED = (
     "Warning: neighbouring rows have correlated errors ({:.2f}), so that the error with random "
     "folds is too optimistic"
@@ -52,8 +52,9 @@ def select(problem: Problem, request: SelectionRequest) -> Outcome:
     _announce(problem, request, spec, remarks)
     outcome = _search(problem, request, spec, remarks)
     certain = tuple(each for each in suspicious if each.is_certain)
-    work = _work(problem.table.X, spec) * spec.repeats(request, problem.table.X.shape[0])
-    if not suspicious or outcome.interrupted or work > MOST_AGAIN:
+    if not suspicious or outcome.interrupted:
+        return replace(outcome, leaks=certain)
+    if _seconds(problem.table.X, spec, request) > MOST_AGAIN:
         return replace(outcome, leaks=certain)
     left = _without(problem, [each.name for each in suspicious])
     again = replace(request, task=outcome.task.name, null=0, halves=0, quiet=True)
@@ -86,7 +87,7 @@ def _announce(
         if remark.said and not (request.quiet and problem.in_passes):
             say(remark.said)
     if not request.quiet and not problem.in_passes and not {"r", "t"} <= request.options.keys():
-        _say_cost(problem.table.X, spec, spec.repeats(request, problem.table.X.shape[0]))
+        _say_cost(problem.table.X, spec, request)
 
 
 def _search(
@@ -318,18 +319,18 @@ def _with_leaks(outcome: Outcome, without: Outcome, found: list[Suspect]) -> Out
     )
 
 
-def _work(X: Any, spec: EstimatorSpec) -> float:
-    """Numbers read in a search."""
-    rows, columns = X.shape
-    steps, work = spec.steps * spec.searches, spec.entry.work
-    numbers = int(getattr(X, "size", rows * columns))  # of a sparse matrix: the entries
-    return float(numbers * steps if work is None else work(rows, columns, steps))
+def _seconds(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> float:
+    """CPU seconds of the search with all its repetitions; zero if the estimator cannot tell."""
+    if not hasattr(spec.model, "expected_seconds"):
+        return 0.0
+    return spec.repeats(request, X.shape[0]) * float(spec.model.expected_seconds(X))
 
 
-def _say_cost(X: Any, spec: EstimatorSpec, repeats: float) -> None:
+def _say_cost(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> None:
     """Report the cost of a search of a large input, with all its repetitions, beforehand."""
     rows, columns = X.shape
-    if _work(X, spec) * repeats < BIG:
+    repeats, seconds = spec.repeats(request, rows), _seconds(X, spec, request)
+    if seconds < LONG:
         return
     entry, steps = spec.entry, spec.steps * spec.searches
     numbers = int(getattr(X, "size", rows * columns))
@@ -343,9 +344,7 @@ def _say_cost(X: Any, spec: EstimatorSpec, repeats: float) -> None:
         means.insert(0, "fewer folds (--validation 5) or --no-validation shorten it")
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     again = f", all of it about {repeats:.0f} times to know the error on new data"
-    taken = ""
-    if hasattr(spec.model, "expected_seconds"):
-        taken = f"; about {duration(repeats * spec.model.expected_seconds(X))} of one core in all"
+    taken = f"; about {duration(seconds)} of one core in all"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
         f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."

@@ -27,7 +27,7 @@ def networks(plan: RestartPlan, features: int, samples: int) -> float:
     if plan.strategy == "scaling":
         return plan.n_restarts * (ALONE + ALONE_EACH * features)
     each = PER_SIZE + PER_LISTED * min(features, LISTED_AT_MOST) + PER_FEATURE * features
-    each *= ON_ALL + ON_SAMPLE / samples
+    each *= ON_ALL + min(1.0, ON_SAMPLE / samples)
     restart = PER_RESTART + PER_ACTIVE * min(features, ACTIVE) + PER_GIVEN * features
     restarts = plan.n_restarts * restart
     return restarts * (plan.strategy != "swap") + plan.size * each

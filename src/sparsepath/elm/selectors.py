@@ -49,6 +49,7 @@ CONTRADICTED = (
     "{error:.3g}: with a part of the data left out the search found better subsets than on all "
     "samples. Use a larger n_restarts or n_neurons, or another random_state."
 )
+USUAL_SIZES = 8  # after which a search usually ends: 7 to 13 at 100 x 10 to 5000 x 15
 MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless asked for more
 
 
@@ -77,7 +78,7 @@ class _ELMFS(SizedSelector):
         """What a search will take, before it begins: CPU seconds of one core, to a factor of two.
 
         One network is timed on this machine. ``validation`` repeats the search on each part of the
-        data; a search that ends early because nothing is gained takes less.
+        data. Without ``max_features`` a search usually ends early, which is counted.
 
         Parameters
         ----------
@@ -85,8 +86,9 @@ class _ELMFS(SizedSelector):
             The features; only their shape counts.
         """
         n, d = X.shape
-        one = seconds_of_one(n, count("n_neurons", self.n_neurons))
-        return one * networks(self._plan(d), d, n)
+        one, plan = seconds_of_one(n, count("n_neurons", self.n_neurons)), self._plan(d)
+        done = 1.0 if self.max_features is not None else min(1.0, USUAL_SIZES / max(plan.size, 1))
+        return done * one * networks(plan, d, n)
 
     # Fitting ------------------------------------------------------------------------------------
 

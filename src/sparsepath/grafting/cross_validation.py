@@ -86,6 +86,15 @@ class _GraftingCV(LinearGrafting):
         largest = problem.largest_l1(penalty)
         return np.append(largest, l1s) if l1s[0] < largest else l1s
 
+    def expected_seconds(self, X: Any) -> float:
+        """About the CPU seconds of a fit, without the folds of the honest error.
+
+        Good to a factor of three where few features carry a signal; paths without one are longer.
+        """
+        n, p = X.shape
+        classes = 1 + isinstance(self, ClassifierMixin)
+        return classes * (5e-3 + 3e-8 * n * p + 1.5e-6 * p * min(n, p))
+
     def _found(
         self,
         problem: GraftingProblem,

@@ -113,7 +113,8 @@ class MutualInfoSearch(SizedSelector):
         steps = min(d, self.max_features or self._usual_steps or d)
         if self.search == "forward-backward":
             steps *= self.n_restarts
-        return 1e-9 * n**2 * d * steps  # 60 ms for a step of 500 x 300
+        each = 1e-9 * n**2 + 2e-5  # for a candidate: 60 ms for a step of 500 x 300
+        return 0.07 + each * d * steps  # and the models
 
     def _check(self, usable: int) -> tuple[int, int]:
         one_of("search", self.search, MI_SEARCHES)

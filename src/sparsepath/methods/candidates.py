@@ -1,40 +1,25 @@
 """Who takes part in a comparison: estimators as given, or methods by name, and what they cost."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsepath.assessment.planning import duration
 from sparsepath.errors import InputError
 from sparsepath.methods.method import OPTIONS
 from sparsepath.methods.table import METHODS, called_here, check
 from sparsepath.methods.table_selector import TableSelector
-from sparsepath.path.selection_path import LONGEST_PATH
 
-NUMBER = 2e-9  # seconds for each number that the table of methods says is touched
-PATIENCE_SECONDS = 60.0  # seconds that a method may take, by that reckoning, to be tried unasked
+PATIENCE_SECONDS = 60.0  # CPU seconds up to which a method is tried that was not named
 
 
-def costs(
-    rows: int, columns: int, task: str, n_classes: int = 2, folds: int = 10
-) -> dict[str, float]:
-    """Methods for a task, and about the seconds that each takes with its validation, ascending.
+class Entrants(NamedTuple):
+    """The estimators to compare, CPU seconds of each with its validation, and who is left out."""
 
-    >>> [costs(rows, 10, "regression")["rbf"] < PATIENCE_SECONDS for rows in (100, 50000)]
-    [True, False]
-    """
-    able = {}
-    for name, method in METHODS.items():
-        fits = task in method.tasks and not method.ranks
-        if fits and not (task == "classification" and n_classes > 2 and method.two_classes):
-            steps = min(columns, max(rows - 2, 0), method.longest or LONGEST_PATH)
-            if method.sizes == "down":
-                steps = columns
-            numbers: float = rows * columns * steps
-            if method.work is not None:
-                numbers = method.work(rows, columns, steps)
-            able[name] = NUMBER * numbers * (folds + 1)
-    return dict(sorted(able.items(), key=lambda item: item[1]))
+    estimators: dict[str, Any]
+    seconds: dict[str, float]
+    left_out: dict[str, str]  # by name: why
 
 
 def entrants(
@@ -46,12 +31,13 @@ def entrants(
     preparation: Mapping[str, Any] | None,
     options: Mapping[str, Any],
     groups: Any = None,
-) -> tuple[dict[str, Any], dict[str, float]]:
-    """The estimators to compare by name, and what is known of their seconds.
+) -> Entrants:
+    """The estimators to compare by name, quickest first if nobody named them.
 
-    Methods by name keep groups whole in their own cross-validation, as on the command line.
+    Methods by name keep groups whole in their own cross-validation, as on the command line. The
+    seconds are by the estimators' own ``expected_seconds``.
     """
-    known: dict[str, float] = {}
+    left = dict[str, str]()
     if isinstance(methods, Mapping):
         made = dict(methods)
     else:
@@ -59,17 +45,40 @@ def entrants(
         if task is None:
             classes = values.dtype.kind not in "iuf" or len(values) == 2
             task = "classification" if classes else "regression"
-        known = costs(X.shape[0], X.shape[1], task, len(values), folds)
-        if methods is None:
-            methods = [name for name, seconds in known.items() if seconds <= PATIENCE_SECONDS]
         names = [methods] if isinstance(methods, str) else methods
+        if names is None:
+            names, left = _able(task, len(values))
         n_groups = None if groups is None else len(np.unique(np.asarray(groups)))
         made = {name: _made(name, task, len(values), options, n_groups) for name in names}
         if preparation is not None:
             made = {name: TableSelector(each, **preparation) for name, each in made.items()}
+    known = {
+        name: (folds + 1) * each.expected_seconds(X)
+        for name, each in made.items()
+        if hasattr(each, "expected_seconds")
+    }
+    if methods is None:
+        known = dict(sorted(known.items(), key=lambda item: item[1]))
+        for name, seconds in known.items():
+            if seconds > PATIENCE_SECONDS:
+                left[name] = f"about {duration(seconds)} of one core; name it to include it"
+        made = {name: made[name] for name in known if name not in left}
     if not made:
         raise InputError("methods is empty; give at least one, or None.")
-    return made, known
+    return Entrants(made, known, left)
+
+
+def _able(task: str, n_classes: int) -> tuple[list[str], dict[str, str]]:
+    """The methods for a task, and those that cannot do it."""
+    able, unable = list[str](), dict[str, str]()
+    for name, method in METHODS.items():
+        if task not in method.tasks:
+            unable[name] = f"for {' and '.join(method.tasks)} only"
+        elif task == "classification" and n_classes > 2 and method.two_classes:
+            unable[name] = "for two classes only"
+        elif not method.ranks:
+            able.append(name)
+    return able, unable
 
 
 def _made(

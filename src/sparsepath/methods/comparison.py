@@ -14,6 +14,7 @@ from sparsepath.assessment.correction import shifts
 from sparsepath.assessment.folds import parts_of
 from sparsepath.assessment.honest import Honest, chosen_size, told
 from sparsepath.assessment.out_of_sample import AskedToEndError, LeftOut, left_out
+from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import (
     at_most,
     by_rows,
@@ -311,7 +312,7 @@ def compare(
     X, y = by_rows(X), by_rows(y)
     folds = validation if isinstance(validation, int) else 10
     given = methods, X, y, task, folds, preparation, options or {}, groups
-    estimators, known = entrants(*given)
+    estimators, known, omitted = entrants(*given)
     first = next(iter(estimators.values()))
     classes, weights = is_classifier(first), fit_params.get("sample_weight")
     measure = _measure(first)
@@ -323,11 +324,12 @@ def compare(
         if _measure(estimator) != measure:
             raise InputError(f"{name} and {next(iter(estimators))} do not do the same task.")
     found: list[Contestant] = []
-    passed: dict[str, str] = {}
+    passed = dict(omitted)
 
     def run(name: str, estimator: Any) -> None:
         if time.perf_counter() + known.get(name, 0.0) > deadline:
-            passed[name] = "not to be done in the time given"
+            about = f" (about {duration(known[name])})" if name in known else ""
+            passed[name] = f"not to be done in the time given{about}"
             return
         check_weights_taken(estimator, fit_params)
         given = with_groups(estimator, fit_params, groups)

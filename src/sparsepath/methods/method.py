@@ -57,8 +57,6 @@ class Method:
     sizes: str = "up"
     model: str = ""  # what predicts, if the name of the method does not say it
     ranks: bool = False  # whether it ranks rows, and --groups are the queries within which it does
-    # From rows, columns and sizes to the numbers touched, in all; None: each once per size.
-    work: Callable[[int, int, int], float] | None = None
     # What a progress bar counts: the features of the path so far, or calls of the estimator's
     # callback under any other name.
     unit: str = "features"

@@ -147,8 +147,6 @@ def _entries() -> Iterator[Method]:
         single=("grafting.MLPGraftingRegressor", "grafting.MLPGraftingClassifier"),
         known_as={"mlp neural-network": "called mlp-grafting here"},
         sizes="own",
-        # 0.08 s for each column at 300 rows, 0.1 s at 400.
-        work=lambda rows, columns, sizes: columns * 1.3e5 * rows,
         unit="steps",
     )
     yield Method(
@@ -165,7 +163,6 @@ def _entries() -> Iterator[Method]:
         given=("r", "t"),
         single=("rbf.SparseRBFRegressor", "rbf.SparseRBFClassifier"),
         sizes="own",
-        work=lambda rows, columns, sizes: 1e5 * rows**2,
         unit="budgets",
         calls=_rbf_calls,
         two_classes=True,
@@ -183,8 +180,6 @@ def _entries() -> Iterator[Method]:
         "four small factorisations per candidate, one large one per step",
         limits="a few thousand rows",
         known_as={"svm svr kernel": "a kernel machine is called lssvm-forward here"},
-        # A candidate takes 2 ms at 500 rows and 8 ms at 2000; then one eigendecomposition.
-        work=lambda rows, columns, sizes: sizes * (2e3 * (rows + 100) * columns + 0.04 * rows**3),
         memory=_as_dense,
         longest=10,
     )
@@ -201,7 +196,6 @@ def _entries() -> Iterator[Method]:
         parameters=_DRAWN,
         losses={"regression": ("squared",), "classification": ("zero-one", "squared")},
         known_as={"elm elmfs": "called elm-fs here"},
-        work=lambda rows, columns, sizes: 1e4 * rows * (columns + 40) * sizes,
         unit="parts",
         calls=_elm_fs_calls,
         memory=_as_dense,
@@ -222,7 +216,6 @@ def _entries() -> Iterator[Method]:
         others=("information.MutualInfoSelector",),
         known_as={"mrmr mi mutual-info jmi": "called mi-forward here"},
         model="mutual information selects; OP-ELM on the selected columns predicts",
-        work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
         memory=_as_dense,
     )
     yield informed
@@ -236,7 +229,6 @@ def _entries() -> Iterator[Method]:
         parameters={**_DRAWN, "search": "forward-backward"},
         others=(),
         known_as={},
-        work=lambda rows, columns, sizes: 50.0 * rows**2 * columns * sizes,
         unit="climbs",
         calls=lambda options, size: int(options.get("restarts", 100)),
     )

@@ -144,6 +144,11 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     def _n_folds(self) -> int:  # type: ignore[override]
         return int(self._selector._n_folds)
 
+    @_beneath("expected_seconds")
+    def expected_seconds(self, X: Any) -> float:
+        """About the CPU seconds of a search, without the folds of the honest error."""
+        return float(self._selector.expected_seconds(X))
+
     def _fold_seconds(self, n: int, p: int) -> float:
         beneath = getattr(self._selector, "_fold_seconds", None)
         encoding = 5e-3 + 1e-4 * p  # measured at 100 and 140 rows

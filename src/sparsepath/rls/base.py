@@ -83,6 +83,23 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
             first, each = 1e-3, 6e-10
         return np.size(self.alpha) * (first + each * n * p * moves)
 
+    def expected_seconds(self, X: Any) -> float:
+        """About the CPU seconds of a search, without the folds of the honest error.
+
+        Good to a factor of three from 100 x 10 to 200,000 x 50, and for exchanges at most.
+        """
+        n, p = X.shape
+        moves = min(n, p, n if self.max_features is None else self.max_features)
+        numbers = int(getattr(X, "size", n * p))  # of a sparse matrix: the entries
+        seconds = 2e-3 + 5e-10 * numbers * (p if self.search == "backward" else moves)
+        # Of the moves that change subsets: 0.1 s for floating, 0.6 s for swap at 500 x 300.
+        each = {"floating": 7e-9, "swap": 4e-8, "strong": 4e-7, "exact": 4e-7}
+        seconds += each.get(self.search, 0.0) * min(n, 10 * p) * p * moves
+        if self._yardstick == "ranking":
+            seconds += 6e-8 * numbers * moves
+        seconds *= 3 if isinstance(self.alpha, str) else np.size(self.alpha)
+        return float(min(seconds, np.inf if self.time_budget is None else self.time_budget))
+
     @property
     def _method(self) -> str:
         return RLS_METHODS[self.search]
