@@ -320,7 +320,7 @@ def _with_leaks(outcome: Outcome, without: Outcome, found: list[Suspect]) -> Out
 
 
 def _seconds(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> float:
-    """CPU seconds of the search with all its repetitions; zero if the estimator cannot tell."""
+    """CPU seconds of the search with all its repetitions; zero without an estimate."""
     if not hasattr(spec.model, "expected_seconds"):
         return 0.0
     return spec.repeats(request, X.shape[0]) * float(spec.model.expected_seconds(X))
