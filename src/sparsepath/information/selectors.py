@@ -187,7 +187,7 @@ class MutualInfoSelector(MutualInfoSearch):
     selected_ : array of int
         Selected columns.
     honest_ : Honest or None
-        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+        None: a selector without predictions has no honest error. ``MutualInfoRegressor`` has one.
     n_features_in_, feature_names_in_ : int, array of str
         Number of columns seen by ``fit``, and their names if X had any.
 

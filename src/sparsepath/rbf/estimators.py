@@ -119,6 +119,9 @@ class SparseRBFRegressor(_Regression, _OneFit):
     sum |alpha| <= r and sum w <= t, w >= 0 (Tikka 2008), by an interior-point method. Inputs and
     target are standardised internally.
 
+    The budgets are used up whatever the data: in pure noise many inputs are selected.
+    :class:`SparseRBFRegressorCV` chooses the budgets, and selects nothing in noise.
+
     Parameters
     ----------
     r : float, default=50.0
