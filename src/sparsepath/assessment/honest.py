@@ -12,6 +12,7 @@ from sparsepath.assessment.correction import around, corrected, spreads, unseen
 from sparsepath.assessment.null import Null, permutation_null
 from sparsepath.assessment.out_of_sample import LeftOut, left_out
 from sparsepath.assessment.repetitions import at_most, has_path
+from sparsepath.assessment.summary import Summary
 from sparsepath.errors import warn_user
 from sparsepath.path import plots
 from sparsepath.path.choosing import check_rule, is_size, places
@@ -198,8 +199,8 @@ class Honest:
         return {**plain, "interval": list(self.interval)}
 
 
-@dataclass(frozen=True, eq=False)
-class HonestError:
+@dataclass(frozen=True, eq=False, repr=False)
+class HonestError(Summary):
     """Result of :func:`honest_error`: errors of all sizes, and the chosen size.
 
     Attributes

@@ -35,6 +35,7 @@ from sparsepath.assessment.repetitions import (
     searches,
     with_groups,
 )
+from sparsepath.assessment.summary import Summary
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Axes
 from sparsepath.system.frames import Make, make_frame
@@ -46,8 +47,8 @@ LEVEL = 0.05  # p-values above this: nothing is there that the search could not 
 SHUFFLES = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
 
 
-@dataclass(frozen=True, eq=False)
-class Null:
+@dataclass(frozen=True, eq=False, repr=False)
+class Null(Summary):
     """Result of :func:`permutation_null`: errors on shuffled targets, and p-values.
 
     Attributes

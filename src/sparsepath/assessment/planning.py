@@ -25,6 +25,7 @@ from sparsepath.assessment.repetitions import (
     with_groups,
 )
 from sparsepath.assessment.stability_selection import halves_of
+from sparsepath.assessment.summary import Summary
 from sparsepath.system.frames import Make, make_frame
 
 PARTS = 8, 8, 4  # one in so many rows is fitted, to time an estimator; the first warms up
@@ -40,8 +41,8 @@ class Repeated:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Planned:
+@dataclass(frozen=True, repr=False)
+class Planned(Summary):
     """Estimated run time of a search and its repetitions.
 
     Attributes

@@ -41,6 +41,7 @@ from sparsepath.assessment.repetitions import (
     selects_columns,
     with_groups,
 )
+from sparsepath.assessment.summary import Summary
 from sparsepath.data.names import NumberedNames
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
@@ -56,8 +57,8 @@ FIRM = 0.75  # a feature is chosen firmly if in this part of the runs
 RARELY = 0.05  # level of "more rarely together than by chance", over all pairs looked at
 
 
-@dataclass(frozen=True, eq=False)
-class Stability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Summary):
     """Result of :func:`stability`: features selected on random halves of the data.
 
     Attributes
