@@ -29,7 +29,7 @@ EXIT_INTERRUPTED = 130
 SHELLS = ("bash", "zsh", "fish")
 DATA = ("data", "DATA", DATA_FILES)
 MODEL = ("model", "MODEL", "model.json of sparsepath select.")
-COLUMN_TYPES = ("categorical", "ordered", "date_format")
+COLUMN_TYPES = ("categorical", "ordered", "date_format", "transform_target")
 FILE_FORMAT = "delimiter decimal encoding sheet"
 
 
@@ -107,8 +107,8 @@ def command(
 @command(
     [DATA],
     "target method=greedy-rls task=auto validation no-validation null stability drop rows "
-    f"keep-index missing=error dates=error date-format categorical ordered {FILE_FORMAT} "
-    "names sample out memory dask resume model-format=json json quiet verbose",
+    "keep-index missing=error dates=error date-format transform-target categorical ordered "
+    f"{FILE_FORMAT} names sample out memory dask resume model-format=json json quiet verbose",
     examples(
         "select data.csv --target price",
         "select data.csv --target price --out result --missing median",
@@ -188,7 +188,7 @@ def _report(outcome: Any, arguments: Any) -> None:
 @command(
     [DATA],
     "target methods task=auto folds=10 weights groups drop rows missing=error dates=error "
-    f"date-format categorical ordered {FILE_FORMAT} names sample out budget "
+    f"date-format transform-target categorical ordered {FILE_FORMAT} names sample out budget "
     "seed threads json quiet",
     examples(
         "compare data.csv --target price",

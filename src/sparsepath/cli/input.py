@@ -23,7 +23,7 @@ from sparsepath.data.sources import Source
 from sparsepath.data.task import TargetTask, find_task
 from sparsepath.errors import FileError, InputError
 from sparsepath.report.outcome import Remark
-from sparsepath.tables.cells import RawTable
+from sparsepath.tables.cells import RawTable, raw_table
 from sparsepath.tables.dates import DateFormats
 from sparsepath.tables.features import quoted
 
@@ -40,13 +40,15 @@ class TableOptions:
     categorical: Categorical = ()
     ordered: Ordered = ()
     date_format: DateFormats = None
+    transform_target: str | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of ``TableSelector``; rows and columns are dropped before it."""
         missing = self.missing if self.missing in ("median", "indicator") else "error"
         found = {"missing": missing, "dates": self.dates}
-        return found | ({"date_format": self.date_format} if self.date_format else {})
+        more = {"date_format": self.date_format, "transform_target": self.transform_target}
+        return found | {name: value for name, value in more.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,8 @@ def read(source: InputSpec) -> Problem:
     policy = source.preparing
     table = retyped(table, policy.categorical, policy.ordered)
     table, remarks = ready(table, policy)
+    if policy.transform_target is not None:
+        table = as_raw(table, "--transform-target")
     extra = list(table.beside.values())
     if table.target in table.beside:
         raise InputError(
@@ -235,6 +239,16 @@ def ready(table: Table, policy: TableOptions) -> tuple[Table, list[Remark]]:
     if raw.is_plain:
         X = np.asfortranarray(np.column_stack([column.values for column in raw.cells]))
     return replace(table, X=X, names=raw.columns), said
+
+
+def as_raw(table: Table, option: str) -> Table:
+    """The table with columns of numbers as ``TableSelector`` takes them by name."""
+    if isinstance(table.X, RawTable):
+        return table
+    if hasattr(table.X, "tocsr"):
+        raise InputError(f"{table.source}: {option} does not work with svmlight files.")
+    columns = {str(name): table.X[:, j] for j, name in enumerate(table.names)}
+    return replace(table, X=raw_table(columns))
 
 
 def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:

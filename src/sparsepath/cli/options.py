@@ -192,6 +192,14 @@ COMMAND_OPTIONS = {
         "column: 'sold=%d.%m.%Y,built=%m/%Y'.",
         "date_format",
     ),
+    "transform-target": CommandOption(
+        DATA,
+        "SCALE",
+        "Fit the target on another scale: log, log1p, sqrt, or auto (the scale, or none, that "
+        "suits best). Errors and predictions stay in its own units.",
+        kind="one_of",
+        values=("log", "log1p", "sqrt", "auto"),
+    ),
     "categorical": CommandOption(
         DATA, "A,B", "Columns of numbers that are codes of categories, such as zip.", "names"
     ),

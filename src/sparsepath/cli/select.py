@@ -25,6 +25,7 @@ from sparsepath.cli.values import typed
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 from sparsepath.methods import Method
+from sparsepath.methods.target_transform import SCALES
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report import figures
 from sparsepath.report.outcome import Outcome, Remark, beneath
@@ -104,6 +105,7 @@ def _search(
     else:
         _name(model, table)
     model, rule, notes = _settle(model, spec, notes)
+    notes += _scale(model)
     if correlation is not None:
         in_time = spec.model.validation != model.validation
         notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))
@@ -124,6 +126,19 @@ def _search(
         cut,
         extras,
     )
+
+
+def _scale(model: Any) -> list[str]:
+    """On which scale the target was fitted, if one was requested."""
+    if getattr(model, "transform_target", None) is None:
+        return []
+    if model.transform_ is None:
+        return ["--transform-target auto: the target is fitted as it is."]
+    words = SCALES[model.transform_].words
+    return [
+        f"the {words} of the target is fitted. Errors and predictions are in its own units; "
+        "predictions are medians, which for skewed errors lie below the mean."
+    ]
 
 
 def _fit(

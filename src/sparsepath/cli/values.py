@@ -405,7 +405,10 @@ def read(flag: str, kind: str, given: Any, values: Iterable[str] = ()) -> Any:
     return given if reader is None else reader(flag, given)
 
 
-_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
+_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {
+    "size": "--size ",
+    "transform_target": "--transform-target ",
+}
 _PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
 _FOLDS = re.compile(r"\bvalidation=(?=\d)")
 _BESIDE = re.compile(r"\b\w+='[^']+' \((--[^()]+)\)")  # the words of both, side by side

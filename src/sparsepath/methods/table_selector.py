@@ -33,6 +33,13 @@ from sparsepath.data.row_values import groups_of
 from sparsepath.data.sources import Source, is_source
 from sparsepath.data.validation import column_indices
 from sparsepath.errors import InputError, warn_user
+from sparsepath.methods.target_transform import (
+    SCALES,
+    candidates,
+    check_transform,
+    in_units,
+    relative_error,
+)
 from sparsepath.path.choosing import is_size
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import Move, Step
@@ -83,6 +90,10 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     date_format : str, dict of str to str or None
         How dates in text are written, as in "%d.%m.%Y": for columns by name, or for all columns of
         text that fit. Dates such as 2024-12-31 need none.
+    transform_target : {"log", "log1p", "sqrt", "auto"} or None
+        Scale on which the target is fitted. Predictions and honest errors are in its own units;
+        predictions are medians if the errors are symmetric on that scale. "auto": the scale,
+        including none, with the least squared error of the search after Box and Cox.
     choose : str, int, float or None
         Rule that chooses the size; None: that of ``selector``.
     validation : "auto", int, "loo", splitter or None
@@ -99,6 +110,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Fitted preparation.
     selector_ : selector
         Fitted selector on the numeric columns.
+    transform_ : str or None
+        Scale on which the target was fitted: "log", "log1p", "sqrt" or None.
     models_ : dict of size to Predictor
         Models of the numeric columns.
     selected_ : array of int
@@ -132,6 +145,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     dates: str = "error"
     max_categories: int = 30
     date_format: Any = None
+    transform_target: str | None = None
     choose: Any = None
     validation: Any = "auto"
     callback: Any = None
@@ -223,7 +237,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         inner.set_params(**self._asked(inner, of, prepared, table.columns))
         check_weights_taken(inner, given)
         known = {name: v for name, v in given.items() if has_fit_parameter(inner, name)}
-        inner.fit(prepared.transform(table), y, **known)
+        inner = self._fit_beneath(inner, prepared.transform(table), y, known)
         self._take_from(inner, prepared, table.columns)
         self._slopes: dict[int, float] = {}
         if self.validation is not None and not isinstance(X, RawTable):  # the command line looks
@@ -239,6 +253,25 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         if self.path_.complete:
             self.path_, self.honest_ = validated(self, self.path_, rule, Given(table, y, given))
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+
+    def _fit_beneath(self, inner: Any, Z: Floats, y: Any, known: dict[str, Any]) -> Any:
+        """The selector fitted to the target on its scale, with models of the target itself."""
+        self.transform_ = None
+        if self.transform_target is None:
+            return inner.fit(Z, y, **known)
+        target = check_transform(self.transform_target, y, classes=is_classifier(inner))
+        best, least = None, math.inf
+        scales = candidates(self.transform_target, target)
+        for scale in scales:
+            fitted = clone(inner).fit(Z, y if scale is None else scale.forward(target), **known)
+            error = relative_error(fitted.path_, scale, target) if len(scales) > 1 else 0.0
+            if error < least:
+                best, least = fitted, error
+                self.transform_ = None if scale is None else scale.link
+        assert best is not None
+        scale = SCALES.get(self.transform_ or "")
+        best.path_ = in_units(best.path_, scale, target, known.get("sample_weight"))
+        return best
 
     @property
     def _preparation(self) -> TablePreparation:
@@ -289,8 +322,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         Which values of a column have an indicator is learnt from all rows.
         """
-        if self.date_format is not None:
-            raise InputError("date_format needs data in memory; leave it out.")
+        for name in ("date_format", "transform_target"):
+            if getattr(self, name) is not None:
+                raise InputError(f"{name} needs data in memory; leave it out.")
         if source.names is None:
             raise InputError("in passes give a table that has names.")
         if not all(hasattr(part, "cells") for part in source.parts):

@@ -24,6 +24,8 @@ def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> 
     """
     what = path.criterion if honest is None else honest.measure
     error = path.error(size) if honest is None else honest.error
+    if honest is None and path.parameters.get("transform_target"):  # errors on another scale
+        return {}
     if "squared error" not in what or not 0 <= error < math.inf:
         return {}
     found = {"rmse": math.sqrt(error)}
