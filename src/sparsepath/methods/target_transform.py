@@ -24,7 +24,7 @@ from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.arrays import Floats
 
 
-class Scale(NamedTuple):
+class TargetScale(NamedTuple):
     """A scale of the target: the name of the link, its words, the function and its slope."""
 
     link: str
@@ -36,9 +36,11 @@ class Scale(NamedTuple):
 
 
 SCALES = {
-    "log": Scale("log", "logarithm", np.log, lambda y: 1 / y, 0.0, False),
-    "log1p": Scale("log1p", "logarithm (of 1 more)", np.log1p, lambda y: 1 / (1 + y), 0.0, True),
-    "sqrt": Scale("sqrt", "square root", np.sqrt, lambda y: 0.5 / np.sqrt(y), 0.0, True),
+    "log": TargetScale("log", "logarithm", np.log, lambda y: 1 / y, 0.0, False),
+    "log1p": TargetScale(
+        "log1p", "logarithm (of 1 more)", np.log1p, lambda y: 1 / (1 + y), 0.0, True
+    ),
+    "sqrt": TargetScale("sqrt", "square root", np.sqrt, lambda y: 0.5 / np.sqrt(y), 0.0, True),
 }
 TRANSFORMS = ("log", "log1p", "sqrt", "auto")
 
@@ -63,7 +65,7 @@ def check_transform(name: Any, y: Any, *, classes: bool) -> Floats:
     return values
 
 
-def candidates(name: str, y: Floats) -> list[Scale | None]:
+def candidates(name: str, y: Floats) -> list[TargetScale | None]:
     """The scales to try; None is the target as it is."""
     if name != "auto":
         return [SCALES[name]]
@@ -71,11 +73,11 @@ def candidates(name: str, y: Floats) -> list[Scale | None]:
     return [None, *(SCALES[each] for each in names if _allows(SCALES[each], y))]
 
 
-def _allows(scale: Scale, y: Floats) -> bool:
+def _allows(scale: TargetScale, y: Floats) -> bool:
     return bool((y >= scale.least).all() if scale.at_least else (y > scale.least).all())
 
 
-def relative_error(path: SelectionPath, scale: Scale | None, y: Floats) -> float:
+def relative_error(path: SelectionPath, scale: TargetScale | None, y: Floats) -> float:
     """The least error of a path, comparable between scales."""
     if "squared error" not in path.criterion:
         raise InputError(
@@ -86,7 +88,9 @@ def relative_error(path: SelectionPath, scale: Scale | None, y: Floats) -> float
     return error if scale is None else error / np.exp(2 * np.log(scale.slope(y)).mean())
 
 
-def in_units(path: SelectionPath, scale: Scale | None, y: Floats, weight: Any) -> SelectionPath:
+def in_units(
+    path: SelectionPath, scale: TargetScale | None, y: Floats, weight: Any
+) -> SelectionPath:
     """The path of a transformed target, with models that predict the target itself."""
     if scale is None:
         return path
