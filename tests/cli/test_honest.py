@@ -164,7 +164,7 @@ def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) ->
 
 
 def test_groups_stay_whole(run: Run, files) -> None:
-    for options, cv in (([], "10-fold by groups"), (["--cv", 5], "5-fold by groups")):
+    for options, cv in (([], "leave-one-group-out"), (["--cv", 5], "5-fold by groups")):
         record = json.loads(run(*on(files, "--groups", "age", "--json", *options)).out)
         assert record["honest"]["validation"] == "10-fold by groups"
         assert cv in record["path"]["criterion"]

@@ -42,6 +42,28 @@ def test_a_pattern_is_searched_in_passes(tmp_path, capsys):
     assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
 
 
+@pytest.mark.validated
+def test_rows_in_an_order_are_validated_as_those_of_a_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.standard_normal((300, 4)), axis=0)
+    columns = {f"c{j}": walk[:, j] for j in range(4)}
+    days = np.datetime64("2020-01-01") + np.arange(300)
+    for name, more, drift in (("walk", {}, 0.5), ("days", {"day": days}, 0.0)):
+        y = walk[:, 0] + drift * np.cumsum(rng.standard_normal(300)) + rng.standard_normal(300)
+        file = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({**columns, **more, "y": y}), file, row_group_size=70)
+        given = ["select", str(file), "--target", "y", "--dates", "parts"]
+        whole, found = (document(capsys, *given, *how) for how in ([], ["--memory", "1GB"]))
+        assert whole["honest"]["validation"] == "10 parts in time order"
+        assert found["honest"]["validation"] == "10 parts in time order"
+        if name == "walk":  # which parts of a date there are is learnt from all rows in passes
+            assert found["honest"]["error"] == pytest.approx(whole["honest"]["error"], rel=1e-9)
+    days = np.r_[days[:200], days[100:200]]
+    pq.write_table(pa.table({**columns, "day": days, "y": y}), file, row_group_size=70)
+    again = document(capsys, *given, "--memory", "1GB", "--max-features", "2")
+    assert again["honest"]["validation"] == "10-fold"
+
+
 def test_categories_in_passes_are_those_of_the_table(tmp_path, capsys):
     rng = np.random.default_rng(0)
     town = rng.choice(["Oulu", "Turku", "Espoo"], 200)
@@ -154,7 +176,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
         (["--memory", "much"], "--memory much must be a size such as 2GB"),
         (
             ["--memory", "1GB", "--sample", "20"],
-            "--categorical and --ordered need data in memory",
+            "--ordered and --date-format need data in memory",
         ),
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
         (["--memory", "1GB", "--class-weight", "y=1"], "--class-weight needs data in memory"),

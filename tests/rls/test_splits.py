@@ -119,6 +119,13 @@ def test_groups_that_do_not_do(cv, groups, message):
         SparseRLSRegressor(cv=cv).fit(*data(), groups=groups)
 
 
+def test_fewer_groups_than_the_usual_folds_are_left_out_one_at_a_time():
+    (X, y), few = data(), GROUPS % 3
+    found, expected = (SparseRLSRegressor(cv=cv).fit(X, y, groups=few).path_ for cv in (5, "loo"))
+    assert found.subsets == expected.subsets
+    assert_allclose(found.errors, expected.errors, rtol=1e-12)
+
+
 # --- leave-one-out in other clothes ---------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ def run(problem: Problem, request: ComparisonRequest, quiet: bool = True) -> Com
     folds = request.folds if isinstance(request.folds, int) else len(problem.y)
     preparation = problem.preparing.parameters if isinstance(table.X, RawTable) else None
     given = request.methods, table.X, problem.y, task.name, folds, preparation, request.options
-    candidates = entrants(*given, problem.groups)
+    candidates = entrants(*given)
     names = tuple(candidates.estimators)
     for remark in [*problem.remarks, *look(table, task)]:
         if remark.said:

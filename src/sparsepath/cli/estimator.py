@@ -1,12 +1,14 @@
 """The estimator that a command stands for: the one that a Python user would build."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sparsepath.cli.input import Problem
+from sparsepath.data.readers import Table
+from sparsepath.data.sources import Source
 from sparsepath.data.task import TargetTask
 from sparsepath.data.validation import column_indices
 from sparsepath.errors import InputError
@@ -16,7 +18,7 @@ from sparsepath.path.selection_path import LONGEST_PATH
 from sparsepath.report.outcome import beneath
 from sparsepath.system.tuning import memory
 from sparsepath.tables.cells import RawTable
-from sparsepath.tables.features import MISSING
+from sparsepath.tables.features import MISSING, RawColumn, typed
 
 FEWEST_IN_TIME = 20  # different times from which on a sorted column is no accident
 IN_MEMORY = ("significance", "feature-groups", "class-weight")  # options that need all data at once
@@ -73,8 +75,8 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
     options = dict(request.options)
     notes = _complete_classes(options, problem, task, entry)
     rule, validation = options.pop("choose", None), request.validation
-    when = in_time_order(table.X)
-    if validation == "auto" and problem.groups is None and not entry.ranks and when is not None:
+    alone = "groups" not in options and not entry.ranks
+    if validation == "auto" and alone and (when := in_time_order(table.X)) is not None:
         validation = "time"
         notes.append(
             f"rows are in the order of {when!r}: the error is estimated by predicting each "
@@ -91,7 +93,7 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
         options["max-features"] = largest
     elif entry.longest is not None and isinstance(rule, int):
         options["max-features"] = steps  # a path that ends where it sees fit may be too short
-    _complete(options, problem, entry)
+    _complete(options, table)
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
     if rule is not None:
         parameters["choose"] = rule
@@ -166,15 +168,33 @@ def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None
 
 def in_time_order(X: Any) -> str | None:
     """A column of dates or times by which the rows are sorted; None if there is none."""
-    if not isinstance(X, RawTable) or len(X) < FEWEST_IN_TIME:
-        return None
-    for cell in X.cells:
-        if cell.kind != "date" or cell.n_missing:
+    ends: dict[str, tuple[int | None, int]] = dict.fromkeys(_no_numbers(X), (None, 0))
+    for cell in _cells(X, ends):  # the last time of every column that is sorted so far, and steps
+        last, steps = ends.pop(cell.name, (None, -1))
+        if steps < 0 or cell.kind != "date" or cell.n_missing:
             continue
-        steps = np.diff(cell.values.astype("datetime64[us]").astype(np.int64))
-        if (steps >= 0).all() and np.count_nonzero(steps) >= FEWEST_IN_TIME - 1:
-            return str(cell.name)
-    return None
+        times = cell.values.astype("datetime64[us]").astype(np.int64)
+        rises = np.diff(times, prepend=times[0] if last is None else last)
+        if (rises >= 0).all():
+            ends[cell.name] = int(times[-1]), steps + int(np.count_nonzero(rises))
+    return next((name for name, (_, steps) in ends.items() if steps >= FEWEST_IN_TIME - 1), None)
+
+
+def _no_numbers(X: Any) -> list[str]:
+    if isinstance(X, Source):
+        return X.text
+    return [cell.name for cell in X.cells if cell.kind == "date"] if isinstance(X, RawTable) else []
+
+
+def _cells(X: Any, names: Collection[str]) -> Iterator[RawColumn]:
+    """Columns of a table, or of a source, some rows at a time; ``names`` may lose some."""
+    if not isinstance(X, Source):
+        yield from X.cells if names else ()
+        return
+    for part in X.parts:
+        if names:
+            for cells, _ in part.cells(list(names)):
+                yield from map(typed, cells)
 
 
 def _complete_classes(
@@ -195,10 +215,11 @@ def _complete_classes(
             )
         options["class-weight"] = {labels[label]: weight for label, weight in weights.items()}
     has = entry.options
-    adds = "class-weight" in has and not problem.in_passes
-    if options.get("loss") == "balanced" and weights is None and adds:
-        options["class-weight"] = "balanced"
-        notes.append("--loss balanced uses --class-weight balanced.")
+    if options.get("loss") == "balanced" and weights is None and not problem.in_passes:
+        notes.append(
+            "--loss balanced compares sets of features by the balanced error; --class-weight "
+            "balanced gives the classes equal weight in the fit as well."
+        )
     pairs = options.get("loss") == "auc" and "cv" not in options
     if pairs and "cv" in has and isinstance(problem.table.X, RawTable):
         options["cv"] = min(10, int(np.unique(problem.y, return_counts=True)[1].min()))
@@ -208,9 +229,8 @@ def _complete_classes(
     return notes
 
 
-def _complete(options: dict[str, Any], problem: Problem, entry: Method) -> None:
-    """Turn names into columns, a level into a test, and folds of groups into splits."""
-    table = problem.table
+def _complete(options: dict[str, Any], table: Table) -> None:
+    """Turn names into columns, and a level into a test; what ``fit`` takes is no parameter."""
     if "significance" in options:
         from sparsepath.rls import MaxT
 
@@ -223,13 +243,7 @@ def _complete(options: dict[str, Any], problem: Problem, entry: Method) -> None:
     if "loss" in options:
         options["loss"] = _loss(options["loss"])
     options.pop("weights", None)
-    grouped = options.pop("groups", None) is not None and not problem.in_passes
-    if grouped and not entry.ranks:
-        count = len(np.unique(np.asarray(problem.groups)))
-        if count < 2:
-            raise InputError(f"{table.source}: --groups has one group only; two are needed.")
-        if (folds := entry.folds(count, options)) is not None:
-            options["cv"] = folds
+    options.pop("groups", None)
 
 
 def _loss(typed: str) -> Any:

@@ -146,7 +146,7 @@ def _fit(
 ) -> tuple[Any, list[str], float | None]:
     """The fitted model, its warnings, and the correlation of errors of neighbouring rows.
 
-    If these are correlated, and nothing else was requested, a table is validated in row order.
+    If these are correlated, and nothing else was requested, rows are validated in their order.
     """
     X, y, extras = problem.fit_arguments
     model = spec.model
@@ -162,12 +162,7 @@ def _fit(
                 model.fit(X, y, **extras)
             honest = getattr(model, "honest_", None)
             correlation = None if honest is None else honest.neighbours
-            if (
-                honest is not None
-                and correlation is not None
-                and honest.whole
-                and not problem.in_passes
-            ):
+            if honest is not None and correlation is not None and honest.whole:
                 model, notes = _in_row_order(model, notes, X, y, extras)
     if bar.shown:
         model.set_params(callback=None)  # it is no part of the model

@@ -44,7 +44,8 @@ def splits_of(
 def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False) -> Any:
     """The splitter that ``cv`` stands for; a number of folds must suit the number of rows.
 
-    With groups, "loo" leaves out a group at a time and a number means folds of whole groups.
+    With groups, "loo" leaves out a group at a time and a number means folds of whole groups; with
+    fewer groups than the usual number of folds, of one group each.
     """
     if isinstance(cv, (bool, np.bool_)) or (isinstance(cv, Integral) and int(cv) < 2):
         raise InputError(f"cv={cv!r}; give 2 folds or more, 'loo', or splits.")
@@ -55,10 +56,10 @@ def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool =
         folds = DEFAULT_FOLDS if cv is None else int(cv)
         if count is None:
             _check_folds(folds, np.asarray(y), classifier)
-        elif folds > count:
+        elif folds > max(count, DEFAULT_FOLDS):  # nobody asked for the usual number
             raise InputError(f"cv={folds} is more than the {count} groups; give {count} or less.")
         else:
-            return GroupKFold(folds)
+            return GroupKFold(min(folds, count))
     try:
         return check_cv(cv, y, classifier=classifier)
     except (TypeError, ValueError) as error:

@@ -30,12 +30,10 @@ def entrants(
     folds: int,
     preparation: Mapping[str, Any] | None,
     options: Mapping[str, Any],
-    groups: Any = None,
 ) -> Entrants:
     """The estimators to compare by name, quickest first if nobody named them.
 
-    Methods by name keep groups whole in their own cross-validation, as on the command line. The
-    seconds are by the estimators' own ``expected_seconds``.
+    The seconds are by the estimators' own ``expected_seconds``.
     """
     left = dict[str, str]()
     if isinstance(methods, Mapping):
@@ -48,8 +46,7 @@ def entrants(
         names = [methods] if isinstance(methods, str) else methods
         if names is None:
             names, left = _able(task, len(values))
-        n_groups = None if groups is None else len(np.unique(np.asarray(groups)))
-        made = {name: _made(name, task, len(values), options, n_groups) for name in names}
+        made = {name: _made(name, task, len(values), options) for name in names}
         if preparation is not None:
             made = {name: TableSelector(each, **preparation) for name, each in made.items()}
     known = {
@@ -81,9 +78,7 @@ def _able(task: str, n_classes: int) -> tuple[list[str], dict[str, str]]:
     return able, unable
 
 
-def _made(
-    name: str, task: str, n_classes: int, options: Mapping[str, Any], n_groups: int | None
-) -> Any:
+def _made(name: str, task: str, n_classes: int, options: Mapping[str, Any]) -> Any:
     if name not in METHODS:
         said = called_here().get(name)
         hint = f" ({said})" if said else ""
@@ -91,7 +86,4 @@ def _made(
     method = METHODS[name]
     check(method, task, {}, n_classes)
     has = {option: value for option, value in options.items() if option in method.options}
-    folds = None if n_groups is None else method.folds(n_groups, has)
-    if folds is not None:
-        has["cv"] = folds
     return method.make(task, **{OPTIONS[option].parameter: value for option, value in has.items()})

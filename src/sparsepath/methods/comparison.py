@@ -311,7 +311,7 @@ def compare(
     deadline = np.inf if budget is None else began + _seconds(budget)
     X, y = by_rows(X), by_rows(y)
     folds = validation if isinstance(validation, int) else 10
-    given = methods, X, y, task, folds, preparation, options or {}, groups
+    given = methods, X, y, task, folds, preparation, options or {}
     estimators, known, omitted = entrants(*given)
     first = next(iter(estimators.values()))
     classes, weights = is_classifier(first), fit_params.get("sample_weight")

@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from sparsepath.errors import InputError
-
-GROUP_FOLDS = 10  # of groups, where a search is judged by them
-
 Estimator = str | type
 """A class, or where it is found: room and name, as in "rls.SparseRLSRegressor"."""
 
@@ -91,20 +87,6 @@ class Method:
     def is_fixed(self, asked: Collection[str]) -> bool:
         """Whether the options fix everything that cross-validation would choose."""
         return bool(self.given) and set(asked) >= {*self.given}
-
-    def folds(self, n_groups: int, asked: Mapping[str, Any]) -> str | int | None:
-        """Return the method's own cross-validation for grouped rows, or None if it has none.
-
-        A number of folds, or "loo" for one group at a time. With few groups the default is "loo":
-        the validation holds out up to half of them, and enough must remain.
-        """
-        if self.ranks or "cv" not in self.options or self.is_fixed(asked):
-            return None
-        few = n_groups < 2 * GROUP_FOLDS
-        found: str | int = asked.get("cv", "loo" if few else GROUP_FOLDS)
-        if isinstance(found, int) and found > n_groups:
-            raise InputError(f"--cv {found} is more than the {n_groups} groups.")
-        return "loo" if found == n_groups else found
 
     def make(self, task: str = "regression", **parameters: Any) -> Any:
         """Return the estimator for a task of ``tasks``, with parameters by their Python names.
@@ -190,8 +172,7 @@ OPTIONS: dict[str, Option] = {
         "column",
         "Column of groups; the folds of --cv and --validation keep them whole, loo leaves out a "
         "group at a time. For rank-rls: the queries.",
-        "10 folds; loo for rank-rls and fewer than 20 groups",
-        "COL",
+        metavar="COL",
     ),
     "alpha": Option(
         "alpha",
