@@ -1,7 +1,7 @@
-"""scikit-learn's callbacks where it has them (from 1.9).
+"""Support for scikit-learn's callbacks (scikit-learn 1.9 or later).
 
-The only module that imports ``sklearn.callback``. Without it there is no ``set_callbacks``, and all
-else is the same: the plain ``callback`` of every estimator needs nothing of scikit-learn.
+This is the only module that imports ``sklearn.callback``. With older versions there is no
+``set_callbacks``; the ``callback`` parameter of every estimator works without scikit-learn.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing: this scikit-learn has no callbacks."""
+        """Empty mixin: this scikit-learn version has no callbacks."""
 
     def with_callbacks(method: Any) -> Any:
-        """The method itself: this scikit-learn has no callbacks."""
+        """Return the method unchanged: this scikit-learn version has no callbacks."""
         return method
 
 
@@ -34,15 +34,15 @@ Callback = Callable[[SelectionPath], object] | None
 
 
 class Nobody:
-    """The context of a fit without callbacks."""
+    """Callback context of a fit without callbacks."""
 
     def call_on_fit_task_end(self, **_: Any) -> bool:
-        """Report to nobody, and never stop."""
+        """Do nothing; never stop the fit."""
         return False
 
 
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
-    """scikit-learn's context of a fit that begins, if anybody listens."""
+    """Return scikit-learn's callback context for a new fit, if there are callbacks."""
     if not (listeners(estimator) or hasattr(estimator, "_parent_callback_ctx")):
         return Nobody()
     context = estimator._init_callback_context(max_subtasks=subtasks)
@@ -51,14 +51,14 @@ def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
 
 
 def listeners(estimator: Any) -> bool:
-    """Whether there are callbacks of scikit-learn's kind."""
+    """True if scikit-learn callbacks are registered."""
     return bool(getattr(estimator, "_skl_callbacks", None))
 
 
 def tell_listeners(estimator: Any, context: Any, name: str, state: Any) -> bool:
-    """Report a step to scikit-learn's callbacks; return whether one of them stops the fit.
+    """Report a step to scikit-learn's callbacks; return True if one of them stops the fit.
 
-    ``state`` is a copy of the estimator as if the fit had ended here.
+    ``state`` returns a copy of the estimator as if the fit had ended here.
     """
     step = context.subcontext(task_name=name)
     step.call_on_fit_task_begin(estimator=estimator)

@@ -1,4 +1,4 @@
-"""Fits that leave all or nothing."""
+"""Decorators of ``fit``: atomic updates and shared documentation."""
 
 import functools
 import inspect
@@ -26,7 +26,7 @@ ARGUMENTS = {
 
 
 def explained(fit: Fit) -> Fit:
-    """Decorate a ``fit``: what its docstring does not say of arguments is what is true of all."""
+    """Decorate a ``fit``: add shared descriptions of undocumented arguments to its docstring."""
     first, *_ = texts.sections(fit.__doc__ or "")
     if any(first[1]):  # python -OO has none
         known = {**ARGUMENTS, **texts.entries(fit.__doc__ or "")}
@@ -38,11 +38,11 @@ def explained(fit: Fit) -> Fit:
 
 
 def fitting(fit: Fit) -> Fit:
-    """Decorate a ``fit``: one that ends in an exception leaves the estimator as it was before.
+    """Decorate a ``fit``: if it raises an exception, the estimator keeps its previous state.
 
-    So nobody meets half a model, such as the columns of the new data with the coefficients of the
-    old, after an error or after Ctrl-C. If the new model was there, it stays: a warning that was
-    made an exception does not take it away. scikit-learn's callbacks are torn down in any case.
+    So an error or Ctrl-C never leaves a mixture of the old and the new model. If the new model was
+    already set when the exception was raised (a warning turned into an error), it stays.
+    scikit-learn's callbacks are torn down in all cases.
     """
     managed = with_callbacks(explained(fit))
 

@@ -1,4 +1,4 @@
-"""The order in which columns enter least angle regression."""
+"""Order of entry of columns in least angle regression."""
 
 import warnings
 
@@ -13,12 +13,11 @@ SIZE = 10  # exponent of two of the largest number of y, for scikit-learn's end 
 
 
 def lars_entries(X: Floats, y: Floats, most: int) -> NDArray[np.intp]:
-    """The first columns to enter, at most so many; collinear ones are skipped.
+    """Return the first ``most`` columns to enter, without collinear ones.
 
-    scikit-learn lets an iteration pass without an entry when a coefficient changes its sign, as if
-    it were to be dropped (the rule of the lasso), so a number of iterations is no number of
-    columns: iterations are doubled until there are enough columns, or no more come. It also ends
-    where what is left is below a fixed number, whatever the units of y: y is brought to ``SIZE``.
+    scikit-learn spends an iteration without an entry when a coefficient changes its sign (the lasso
+    rule), so the number of iterations is doubled until there are enough columns or no more enter.
+    scikit-learn also stops when the residual is below a fixed number, so y is scaled to ``SIZE``.
     """
     _, exponent = np.frexp(np.abs(y).max(initial=0.0))
     y = np.ldexp(y, SIZE - exponent)  # by a power of two, without rounding

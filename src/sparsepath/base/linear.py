@@ -1,4 +1,4 @@
-"""The face of linear models: coefficients in the units of the data."""
+"""Mixin for linear models: coefficients in units of the data."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from sparsepath.base.selector import PathSelector
 
 
 class LinearFace(PathSelector):
-    """Sets ``coef_`` and ``intercept_``: of numbers and one target a vector and a number.
+    """Mixin that sets ``coef_`` and ``intercept_``: a vector and a number for one target.
 
-    Otherwise ``coef_`` has a row per target or class, one for two classes.
+    Otherwise ``coef_`` has one row per target or class (one row for two classes).
     """
 
     intercept_: Any

@@ -1,4 +1,4 @@
-"""Checks of parameters: what was given, what is allowed, before anything is computed."""
+"""Checks of parameters before a computation: what was given and what is allowed."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number from ``least`` up.
+    """Return a whole number of at least ``least``, or raise an error.
 
     >>> count("n_restarts", 4)
     4
@@ -28,7 +28,7 @@ def count(name: str, value: Any, least: int = 1) -> int:
 
 
 def at_most(name: str, value: Any, most: int) -> int:
-    """A whole number from 0 up, but no more than ``most``, which None stands for.
+    """Return a whole number of at least 0, limited to ``most``; None means ``most``.
 
     >>> at_most("max_features", None, 7), at_most("max_features", 9, 7)
     (7, 7)
@@ -37,7 +37,7 @@ def at_most(name: str, value: Any, most: int) -> int:
 
 
 def number(name: str, value: Any, *, finite: bool = True) -> float:
-    """A number, zero or more.
+    """Return a nonnegative number, or raise an error.
 
     >>> number("l1", 0)
     0.0
@@ -49,21 +49,21 @@ def number(name: str, value: Any, *, finite: bool = True) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
+    """Return a finite positive number, or raise an error."""
     if not 0 < real(value) < np.inf:
         raise InputError(f"{name}={value!r}; give a finite number above zero.")
     return float(value)
 
 
 def share(name: str, value: Any) -> float:
-    """A number between 0 and 1, neither of them."""
+    """Return a number strictly between 0 and 1, or raise an error."""
     if not 0 < real(value) < 1:
         raise InputError(f"{name}={value!r}; give a number between 0 and 1, such as 1e-9.")
     return float(value)
 
 
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """A word from a list."""
+    """Return a value that is in a list of allowed texts, or raise an error."""
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
         raise InputError(f"{name}={value!r}; use one of {', '.join(known)}.")
@@ -71,28 +71,28 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def flag(name: str, value: object) -> bool:
-    """True or False."""
+    """Return True or False, or raise an error."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name}={value!r}; use True or False.")
     return bool(value)
 
 
 def function(name: str, value: Any) -> Any:
-    """Something that can be called, or nothing."""
+    """Check that a value is callable or None."""
     if value is not None and not callable(value):
         raise InputError(f"{name}={value!r} cannot be called; give a function, or None.")
     return value
 
 
 def file_name(name: str, value: Any) -> Any:
-    """The name of a file, or nothing."""
+    """Check that a value is a file name or None."""
     if value is not None and not isinstance(value, str | os.PathLike):
         raise InputError(f"{name}={value!r}; give the name of a file, or None.")
     return value
 
 
 def numbers(name: str, values: Any) -> Floats:
-    """A list or an array of numbers."""
+    """Return a list or array of numbers, or raise an error."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -100,7 +100,7 @@ def numbers(name: str, values: Any) -> Floats:
 
 
 def check_shared(estimator: Any) -> None:
-    """The parameters that mean the same for every estimator which has them."""
+    """Check the parameters that have the same meaning for all estimators."""
     function("callback", getattr(estimator, "callback", None))
     n_jobs = getattr(estimator, "n_jobs", None)
     if n_jobs is not None and not isinstance(n_jobs, Integral):
@@ -108,12 +108,12 @@ def check_shared(estimator: Any) -> None:
 
 
 def as_record(kind: type[Record], of: Any, **others: Any) -> Record:
-    """The parameters of an estimator that a record has, but for ``others``, as such a record."""
+    """Return a record whose fields are the parameters of an estimator, except ``others``."""
     return kind(**{each.name: getattr(of, each.name) for each in fields(kind)} | others)  # type: ignore[arg-type]
 
 
 def real(value: Any) -> float:
-    """The value if it is a number, else NaN, which no limit allows."""
+    """Return the value if it is a number, else NaN, which fails every limit."""
     is_real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     try:
         return float(value) if is_real else np.nan

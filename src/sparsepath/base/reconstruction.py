@@ -1,4 +1,4 @@
-"""Samples in the order in which they reconstruct all others best in a kernel.
+"""Order samples by how well they reconstruct all others in a kernel space.
 
 Cawley and Talbot (2002). Samples S are chosen one at a time to reduce the mean reconstruction error
 
@@ -31,7 +31,7 @@ class Reconstruction:
 def reconstruct(
     K: Floats, most: int, tolerance: float = SINGULAR, weights: Floats | None = None
 ) -> Reconstruction:
-    """Choose samples that reconstruct the others best; ties go to the lowest index.
+    """Choose the samples that best reconstruct the others; the lowest index breaks ties.
 
     The mean over samples is weighted if there are ``weights``. Ends at ``most`` samples or when the
     matrix of the chosen is no longer invertible.

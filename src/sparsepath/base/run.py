@@ -41,7 +41,7 @@ UNSAID = ("callback", "checkpoint", "memory_budget", "n_jobs", "n_threads", "ran
 
 
 def opened(estimator: Any, X: Any, y: Any, **more: Any) -> tuple[Given, Any]:
-    """What a fit was given, its weights as numbers, and its features, checked."""
+    """Return the raw fit arguments, with checked weights, and the checked features."""
     check_shared(estimator)
     features = check_features(estimator, X, reset=True)
     if more.get("sample_weight") is not None:
@@ -50,25 +50,25 @@ def opened(estimator: Any, X: Any, y: Any, **more: Any) -> tuple[Given, Any]:
 
 
 class Call(BaseEstimator):
-    """A call of a function that is run as a fit is; its arguments stand for parameters."""
+    """A function call that runs like a fit; its arguments take the place of parameters."""
 
     _names: Sequence[str] = ()
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any], but: Sequence[str]) -> "Call":
-        """The arguments of a function, ``locals()`` at its first line, but some."""
+        """Create it from ``locals()`` at the first line of a function, without some names."""
         call = cls()
         call._names = [name for name in arguments if name not in but]
         call.__dict__.update({name: arguments[name] for name in call._names})
         return call
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments."""
+        """Return the arguments."""
         return {name: getattr(self, name) for name in self._names}
 
 
 def parameters_of(estimator: Any) -> dict[str, Any]:
-    """The parameters that matter for the result."""
+    """Return the parameters that influence the result."""
     kind: Any = type(estimator)
     if kind.get_params is BaseEstimator.get_params:
         return {name: getattr(estimator, name) for name in _said(kind)}
@@ -78,20 +78,20 @@ def parameters_of(estimator: Any) -> dict[str, Any]:
 
 @cache
 def _said(kind: Any) -> tuple[str, ...]:
-    """The names of those parameters; to look them up takes as long as a small search."""
+    """Return the names of these parameters (cached: the lookup takes as long as a small search)."""
     return tuple(name for name in kind._get_param_names() if name not in UNSAID)
 
 
 def data_of(X: Any, given: Given) -> dict[str, Any]:
-    """Sizes and fingerprint of checked features, and of target and weights as given."""
+    """Return size and fingerprint of checked features, targets and weights."""
     name = fingerprint(X, given.y, given.more.get("sample_weight"))
     return {"n_samples": X.shape[0], "n_features": X.shape[1], "fingerprint": name}
 
 
 def seed_of(random_state: Any) -> int:
-    """A whole number that stands for a random state: itself, or one that is drawn from it.
+    """Return an integer seed for a random state: the integer itself, or one drawn from it.
 
-    Drawn once and used from then on, so that the number on the path gives the same path again.
+    It is drawn once and recorded on the path, so that the path can be reproduced.
     """
     from sklearn.utils import check_random_state
 
@@ -102,7 +102,7 @@ def seed_of(random_state: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search has found so far."""
+    """Result of a search so far."""
 
     steps: Mapping[int, Step] | Iterable[Step]  # as for SelectionPath
     moves: Iterable[Move] = ()
@@ -129,16 +129,16 @@ class Found:
 
     @classmethod
     def on(cls, trail: Trail, **more: Any) -> "Found":
-        """What a trail holds."""
+        """Create it from the content of a trail."""
         return cls(trail.steps, trail.moves, stopped=trail.stopped, **more)
 
 
 def _nothing() -> None:
-    """What a run knows of a search that is over."""
+    """Raise an error: the search has ended and its state was released."""
 
 
 class _AskedToStopError(Exception):
-    """Ends a search that has no other way to stop."""
+    """Raised to stop a search that has no other way to stop."""
 
 
 class Run:
@@ -197,18 +197,18 @@ class Run:
 
     @property
     def watched(self) -> bool:
-        """Whether there are callbacks."""
+        """True if there are callbacks."""
         return self.estimator.callback is not None or listeners(self.estimator)
 
     def path(self) -> SelectionPath:
-        """The selection path, now that the search has ended."""
+        """The selection path, after the search."""
         return self._path(self._all_found(), ended=True)
 
     def _all_found(self) -> Found:
-        """What was found in the end; asked once.
+        """Return the final results of the search, once.
 
-        After that the run lets go of the search: ``found`` often knows the run, and what knows each
-        other holds the data until somebody collects garbage.
+        Afterwards the run releases the search, because reference cycles would keep the data in
+        memory.
         """
         found, self.found = self.found(), _nothing
         if found is None:
@@ -216,14 +216,14 @@ class Run:
         return found
 
     def _path(self, found: Found, *, ended: bool) -> SelectionPath:
-        """The path of what was found; complete if the search finished by itself."""
+        """Return the path of a result; complete if the search finished."""
         if found.path is not None:
             return found.path
         stopped = (self.stopped or found.stopped) if ended else ""
         return self.made(found, stopped=stopped, complete=ended and not self.stopped)
 
     def made(self, found: Found, *, stopped: str, complete: bool = True) -> SelectionPath:
-        """The path of something found: the one place where a path is made."""
+        """Create a path from a result (the only place where paths are created)."""
         if self._known is None:
             self._known = self._data()
         return SelectionPath(
@@ -244,10 +244,11 @@ class Run:
         )
 
     def tell(self, name: str = "", found: Callable[[], Found | None] | None = None) -> bool:
-        """Pass on the path so far; whether the search is to end here.
+        """Report the path so far to the callbacks; return True if the search is to stop.
 
-        ``name`` says what was done, for scikit-learn's callbacks; default: the number of moves.
-        ``found`` says what there is of the part of the search that is going on, if it has several.
+        ``name`` describes the step for scikit-learn's callbacks; default: the number of moves.
+        ``found``
+        returns the current result of one part of a search that has several.
         """
         if not self.watched or (so_far := (found or self.found)()) is None:
             return False
@@ -262,12 +263,12 @@ class Run:
         return stop
 
     def check(self, name: str = "") -> None:
-        """As the method above, but raise an exception to stop the search."""
+        """Like ``tell``, but raise an exception to stop the search."""
         if self.tell(name):
             raise _AskedToStopError
 
     def settle(self) -> Any:
-        """Make the path, settle on a size, and give the estimator all of it at once."""
+        """Create the path, choose a size, and set all fitted attributes at once."""
         found, estimator = self._all_found(), self.estimator
         path, honest = self._validated(self._path(found, ended=True), found)
         size = self._size(path, found) if honest is None else honest.size
@@ -280,7 +281,7 @@ class Run:
         return estimator
 
     def _validated(self, path: SelectionPath, found: Found) -> tuple[SelectionPath, Any]:
-        """The path with honest errors, if it is whole and they are wanted."""
+        """Return the path with honest errors, if the path is complete and they are requested."""
         if not path.complete or self.stopped or not hasattr(self.estimator, "_validated"):
             return path, None
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
@@ -291,14 +292,14 @@ class Run:
         return path, honest
 
     def warn(self, path: SelectionPath, said: Sequence[str] = ()) -> None:
-        """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""
+        """Warn that Ctrl-C ended the search early."""
         if self.stopped == Stop.INTERRUPTED and not said:
             said = [f"the path ends at size {path.sizes[-1]}: it was interrupted."]
         for text in said:
             warn_user(text)
 
     def _size(self, path: SelectionPath, found: Found) -> int:
-        """The size to use; a path that is not whole is no case for a second look at the data."""
+        """Return the size to use; a path that is not complete is not validated."""
         if found.size is not None:
             return found.size
         if found.chosen is not None:
@@ -308,7 +309,7 @@ class Run:
         return path.settle(getattr(self.estimator, "choose", "min"))
 
     def _fitted(self, path: SelectionPath, found: Found, size: int) -> Any:
-        """A copy of the estimator with the model of a size."""
+        """Return a copy of the estimator with the model of a size."""
         state = object.__new__(type(self.estimator))  # copy.copy takes as long as a small search
         vars(state).update(vars(self.estimator), **{**found.fitted, **self._replaced}, path_=path)
         state._take(size)

@@ -1,4 +1,4 @@
-"""What fitted estimators with a path have in common."""
+"""Base classes of estimators with a selection path."""
 
 import copy
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from sparsepath.system.arrays import Floats
 
 
 class PathSelector(SelectorMixin):
-    """An estimator that uses one of the models on its path, and only that model's columns.
+    """Base class of estimators that use one model on their path, and only its columns.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class PathSelector(SelectorMixin):
 
     @property
     def models_(self) -> dict[int, Predictor]:
-        """The model of every size on the path; ``predict`` of each gives numbers or scores."""
+        """Model of every size on the path; ``predict`` of each returns numbers or scores."""
         check_is_fitted(self)
         return self.path_.models
 
@@ -61,33 +61,34 @@ class PathSelector(SelectorMixin):
         self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
 
     def _scores(self, X: Any) -> Floats:
-        """Outputs of the model in use, n x T; columns that are not selected have no influence."""
+        """Return the outputs of the model in use, n x T; other columns have no influence."""
         check_is_fitted(self)
         model = self.path_.model(len(self.selected_))
         scores = model.predict(check_features(self, X, reset=False))
         return scores.reshape(len(scores), -1)
 
     def _settle_on(self, path: SelectionPath, given: Given) -> int:
-        """The size to use, on a finished path.
+        """Return the size to use on a finished path.
 
-        The one place where a size is settled on, unless the method itself says which it means.
-        ``given`` holds the arguments of the fit, for a choice that looks at the data again.
+        All sizes are chosen here, unless the method determines its own size. ``given`` are the
+        arguments
+        of the fit, for rules that use the data again.
         """
         return path.settle(getattr(self, "choose", "min"))
 
     def _check_validation(self, n_samples: int) -> None:
-        """Refuse a ``validation`` that stands for no parts of these samples."""
+        """Raise an error if ``validation`` gives no valid splits of these samples."""
         validation = getattr(self, "validation", None)
         if validation is not None and not (isinstance(validation, str) and validation == BY_ITSELF):
             check_validation(validation, n_samples)
 
     @property
     def _own_size(self) -> int | None:
-        """The size with which the method ended, now that it is fitted; None if a rule chose it."""
+        """Return the size at which the fitted method ended; None if a rule chose it."""
         return None if "choose" in self.get_params(deep=False) else len(self.selected_)
 
     def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the model of another size on its path.
+        """Return a copy of this fitted estimator that uses the model of another size.
 
         Parameters
         ----------
@@ -110,19 +111,22 @@ class PathSelector(SelectorMixin):
         size: int | None = None,
         dtype: str | None = None,
     ) -> str | bytes:
-        """The model as a program that needs no sparsepath.
+        """Return the model as a program that does not need sparsepath.
 
         Parameters
         ----------
-        to : {"c", "javascript", "json", "onnx", "python", "sql"}
-            One C99 file without allocation; one function; the formula as plain data; an ONNX graph
-            (needs onnx); one Python module; one expression for SQLite and DuckDB.
+        to : {"c", "javascript", "json", "onnx", "python", "sql", "sql-probability"}
+            "c": a C99 file without allocation. "javascript": a function. "json": the formula as
+            plain
+            data. "onnx": a graph (needs onnx). "python": a module without dependencies. "sql": an
+            expression for SQLite and DuckDB. "sql-probability": the probability of the second
+            class.
         path : path, optional
-            A file to write as well.
+            File to write.
         size : int, optional
-            Which of the models on the path; without it the one in use.
+            One of the sizes on the path; default: the size in use.
         dtype : {"double", "float"}, optional
-            The numbers of an ONNX graph; double if not said.
+            Precision of an ONNX graph; default: "double".
 
         Returns
         -------
@@ -143,14 +147,14 @@ class PathSelector(SelectorMixin):
         return export(self, to, path, size=size, dtype=dtype)
 
     def save_model(self, path: str | PathLike[str]) -> None:
-        """Write the models of all sizes to a file that holds plain data and cannot run code.
+        """Write the models of all sizes to a JSON file. Loading it runs no code.
 
         ``sparsepath.load_model`` and ``sparsepath predict`` read it.
 
         Parameters
         ----------
         path : path
-            Such as "model.json". An existing file is replaced when the new one is whole.
+            File, such as "model.json". An existing file is replaced after the new one is complete.
         """
         check_is_fitted(self)
         SavedModel.of(self).save(path)
@@ -161,7 +165,7 @@ class PathSelector(SelectorMixin):
 
 
 class TakesSparse(BaseEstimator):
-    """An estimator of sparse matrices too."""
+    """Mixin of estimators that accept sparse matrices."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -171,7 +175,7 @@ class TakesSparse(BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class SearchingSelector(PathSelector, CallbackSupportMixin, TakesSparse):
-    """A selector with the parameters that every search has."""
+    """Base class of selectors with the parameters of a search."""
 
     _n_folds = 5
     _: KW_ONLY
@@ -181,7 +185,7 @@ class SearchingSelector(PathSelector, CallbackSupportMixin, TakesSparse):
 
 @dataclass(eq=False, repr=False)
 class SizedSelector(SearchingSelector):
-    """One whose path goes to a size that can be given, and that settles on a size by a rule."""
+    """Base class of selectors with ``max_features`` and a rule that chooses the size."""
 
     max_features: int | None = None
     _: KW_ONLY
@@ -189,7 +193,7 @@ class SizedSelector(SearchingSelector):
 
 
 def check_weights_taken(estimator: Any, given: Mapping[str, Any]) -> None:
-    """Refuse weights for a selector that takes none."""
+    """Raise an error if a selector without sample weights receives them."""
     weighted = given.get("sample_weight") is not None and isinstance(estimator, PathSelector)
     if weighted and not has_fit_parameter(estimator, "sample_weight"):
         raise InputError(f"{type(estimator).__name__} takes no sample weights.")

@@ -1,7 +1,7 @@
-"""Targets of estimators: numbers of the shape that they came in, classes as -1 and +1.
+"""Targets of estimators: regression targets in their original shape, classes as -1 and +1.
 
-One rule for samples of weight zero: they are absent. So a target that varies only where weights
-are zero is constant, and a class of weight zero is none (``classes.py``).
+Samples of weight zero are treated as absent. So a target that varies only where weights are zero is
+constant, and a class with total weight zero does not exist (``classes.py``).
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ from sparsepath.system.arrays import Floats
 
 
 def dense(X: Any) -> Floats:
-    """Checked features as a dense float64 array."""
+    """Return checked features as a dense float64 array."""
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
 def several_targets(y: Any, n_samples: int, weights: Floats | None = None) -> tuple[Floats, bool]:
-    """Targets, n x T, that vary where samples count, and whether they came as a vector."""
+    """Return non-constant targets, n x T, and whether they came as a vector."""
     Y, plain = check_target(y, n_samples)
     refuse_constant(Y if weights is None or weights.all() else Y[weights > 0])
     refuse_extremes(Y)
@@ -38,7 +38,7 @@ def several_targets(y: Any, n_samples: int, weights: Floats | None = None) -> tu
 
 
 def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
-    """A single target as a column, n x 1, that varies where samples count."""
+    """Return a single non-constant target as a column, n x 1."""
     from sklearn.utils.validation import column_or_1d
 
     Y, plain = several_targets(y, n_samples, weights)
@@ -50,14 +50,14 @@ def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
 
 
 def weights_of(sample_weight: Any, n_samples: int) -> Floats | None:
-    """Checked sample weights; None if there are none."""
+    """Return checked sample weights, or None."""
     if sample_weight is None:
         return None
     return check_weights(sample_weight, n_samples)
 
 
 class RegressorFace(RegressorMixin):
-    """Numbers in, numbers out; ``_scores`` of the estimator are n x T."""
+    """Mixin of regressors; ``_scores`` of the estimator returns n x T numbers."""
 
     _several = False  # whether it takes several targets at once
     _one_target = True  # whether y was a vector
@@ -68,30 +68,36 @@ class RegressorFace(RegressorMixin):
         return tags
 
     def _numbers(self, y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
-        """The targets of a fit, n x T; they must vary where samples count."""
+        """Return the targets of a fit, n x T; raise an error if they are constant."""
         if not self._several:
             return one_target(y, n_samples, weights)
         Y, self._one_target = several_targets(y, n_samples, weights)
         return Y
 
     def _shaped(self, values: Floats) -> Floats:
-        """In the shape that y had."""
+        """Return values in the shape of y."""
         return values[:, 0] if self._one_target else values
 
     def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
+        """Predict targets, in the shape of the training targets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples with the columns of the fit.
+        """
         return self._shaped(self._scores(X))
 
 
 def check_threshold(estimator: Any, n_classes: int) -> None:
-    """Refuse a ``threshold`` that cannot be chosen."""
+    """Raise an error for an invalid ``threshold``."""
     rule = rule_of(getattr(estimator, "threshold", None))
     if rule is not None and n_classes != 2:
         raise InputError(f"threshold is for two classes, and y has {n_classes}.")
 
 
 class ClassifierFace(ClassifierMixin):
-    """Labels in, labels out; ``_scores`` of the estimator have a column per class, one for two.
+    """Mixin of classifiers; ``_scores`` has one column per class, or one for two classes.
 
     Attributes
     ----------
@@ -107,7 +113,9 @@ class ClassifierFace(ClassifierMixin):
     _thresholds: Mapping[int, float]
 
     def _codes(self, y: Any, n_samples: int, weights: Floats | None = None) -> NDArray[np.intp]:
-        """The class of each sample, by number; ``classes_`` are those of samples that count."""
+        """Return the class index of each sample; set ``classes_`` (samples of weight zero are
+        ignored).
+        """
         self.classes_, codes = encode(check_labels(y, n_samples), weights)
         self._thresholds = {}
         check_threshold(self, len(self.classes_))
@@ -119,26 +127,51 @@ class ClassifierFace(ClassifierMixin):
         return codes
 
     def decision_function(self, X: Any) -> Floats:
-        """Scores: one column per class, or for two classes one number, positive for the second."""
+        """Return scores: one column per class; for two classes one number, positive for the second.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples with the columns of the fit.
+        """
         scores: Floats = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; for two, the second above ``threshold``."""
+        """Predict the class with the largest score; with two classes, the second above
+        ``threshold``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples with the columns of the fit.
+        """
         scores = self._scores(X)  # which says so if there is no model yet
         return self.classes_[winners(scores - self._threshold_at(self._size_in_use()))]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, one column each.
+        """Return class probabilities, one column per class.
 
-        They are the logistic function (of more than two classes softmax) of the scores times a
-        slope. The slope of every size is the one of least log loss on the samples that validation
-        leaves out; without validation it is 2, and the probabilities are not calibrated.
+        They are the logistic function (softmax for three or more classes) of a slope times the
+        scores.
+        The slope of every size minimises the log loss on the samples that validation holds out.
+        Without validation it is 2, and the probabilities are not calibrated.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples with the columns of the fit.
         """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the probabilities of the classes, one column each."""
+        """Return logarithms of the class probabilities, one column per class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples with the columns of the fit.
+        """
         scores = self._scores(X)
         return log_probabilities(scores, self._slope_at(self._size_in_use()))
 
@@ -147,9 +180,9 @@ class ClassifierFace(ClassifierMixin):
         return len(getattr(self, "selected_", ()))
 
     def _slope_at(self, size: int) -> float:
-        """What multiplies the scores of a size before the logistic function."""
+        """Return the factor of the scores of a size in the logistic function."""
         return float(getattr(self, "_slopes", {}).get(size, USUAL_SLOPE))
 
     def _threshold_at(self, size: int) -> float:
-        """The score of a size above which the second of the two classes is predicted."""
+        """Return the score of a size above which the second class is predicted."""
         return float(getattr(self, "_thresholds", {}).get(size, 0.0))

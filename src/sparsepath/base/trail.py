@@ -1,4 +1,4 @@
-"""What a search has done: the best model of each size, the moves, the clock, why it ended."""
+"""Record of a search: the best model of each size, the moves, elapsed time, and why it ended."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ GAINED = 0.99  # of the least error so far: a gain is at least this one per cent
 
 
 def gained_nothing(errors: Sequence[float], wanted: int = 0) -> bool:
-    """Whether the last sizes are no better than a smaller one, by their errors from size 0 on.
+    """True if the last sizes are no better than a smaller one, from errors by size.
 
     ``wanted`` is a size up to which a search goes in any case.
 
@@ -58,15 +58,15 @@ class Trail:
 
     @property
     def moves(self) -> list[Move]:
-        """The moves in their order."""
+        """Moves in order."""
         return self._moves[: self._seen]
 
     def move(self, action: Literal["add", "drop"], feature: int, error: float) -> Move:
-        """A move that is being made now, to be handed to ``offer``."""
+        """Return a move that is made now, for ``offer``."""
         return Move(action, feature, error, self.seconds)
 
     def offer(self, step: Step, moves: Iterable[Move] = (), model: Any = None) -> bool:
-        """Write down the moves that led to a step, and keep it if it is the best of its size.
+        """Record the moves that led to a step, and keep the step if it is the best of its size.
 
         The first of equals stays.
         """
@@ -76,7 +76,7 @@ class Trail:
         return better
 
     def enter(self, moves: Iterable[Move], step: Step | None = None, model: Any = None) -> None:
-        """Write down moves and, if they led to one, the best step of its size."""
+        """Record moves and, if they led to one, the best step of its size."""
         del self._moves[self._seen :]
         self._moves += moves
         if step is not None:

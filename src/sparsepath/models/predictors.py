@@ -1,21 +1,19 @@
-"""Small frozen models: all that a prediction needs, and nothing of how it was found.
+"""Small immutable models: everything that a prediction needs.
 
-A predictor is a frozen dataclass of arrays, numbers, texts and further such classes. So one way of
-writing serves all: ``to_dict`` gives standard JSON values, floats exact, and ``from_dict`` makes
-the same model of them. A class is identified by its package and name, "elm.Machine",
-and must have registered itself by deriving from ``Frozen``: nothing else is ever made of a file.
-Its ``parts`` say what each field is, and how the shapes of the arrays belong together; a record
-that does not fit is refused.
+A predictor is a frozen dataclass of arrays, numbers, texts and further such classes. ``to_dict``
+converts any of them to standard JSON values with exact floats, and ``from_dict`` converts back. A
+class is identified by package and name, such as "elm.Machine"; only subclasses of ``Frozen`` can be
+created from a file. ``parts`` declares the type of each field and how the shapes of the arrays are
+related; an inconsistent record raises an error.
 
 All models of the package have the form
 
     z_i = (x_i - centre_i) / scale_i             of the columns in use
-    f_t = intercept_t + sum_i L_it z_i + sum_u C_ut h_u(z)         held within bounds, if any
+    f_t = intercept_t + sum_i L_it z_i + sum_u C_ut h_u(z)         limited to bounds, if any
     prediction = f, or its inverse link: exp(f), exp(f) - 1 or max(f, 0)^2
 
-with hidden units h that are all of one kind: tanh(A_u z + b_u), or Gaussians
-exp(-s_u |z - c_u|^2). A predictor says what it is by ``formula``: few enough parts that every
-language can write it down; what does so (``sparsepath.models.export``) knows nothing else of it.
+with hidden units h of one kind: tanh(A_u z + b_u), or Gaussians exp(-s_u |z - c_u|^2). ``formula``
+returns this form, the only interface that the exports (``sparsepath.models.export``) use.
 """
 
 import contextlib
@@ -48,7 +46,7 @@ class Tanh:
     biases: Floats
 
     def outputs(self, Z: Floats) -> Floats:
-        """Samples x units."""
+        """Return the outputs, samples x units."""
         return np.tanh(Z @ self.weights.T + self.biases)
 
 
@@ -61,7 +59,7 @@ class Gaussian:
     sharpness: Floats
 
     def outputs(self, Z: Floats) -> Floats:
-        """Samples x units, by the differences themselves."""
+        """Return the outputs, samples x units, computed from differences for accuracy."""
         off = ((Z[:, None] - self.centres) ** 2).sum(2)
         return np.exp(-self.sharpness * off)
 
@@ -91,7 +89,7 @@ INVERSE_LINKS: dict[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """What is computed from a sample; see the module.
+    """The formula of a model; see the module docstring.
 
     >>> line = Formula.linear(np.array([2]), np.array([[3.0]]), np.array([1.0]))
     >>> line.outputs(np.array([[9.0, 9.0, 2.0]])).tolist()
@@ -110,7 +108,7 @@ class Formula:
 
     @classmethod
     def linear(cls, columns: Columns, slopes: Floats, intercept: Floats) -> "Formula":
-        """Without units, on the columns as they are."""
+        """Create a linear formula of unscaled columns."""
         d = len(columns)
         return cls(columns, np.zeros(d), np.ones(d), slopes, intercept)
 
@@ -119,7 +117,7 @@ class Formula:
         return len(self.intercept)
 
     def outputs(self, X: Floats) -> Floats:
-        """Predictions, samples x outputs, for samples with all the columns of the data."""
+        """Return predictions, samples x outputs, for samples with all columns of the data."""
         Z = (X[:, self.columns] - self.centre) / self.scale
         out = Z @ self.slopes + self.intercept
         if self.units is not None and self.coef is not None:
@@ -129,12 +127,14 @@ class Formula:
 
 
 class Frozen:
-    """A frozen dataclass that can be written down.
+    """A frozen dataclass with conversion to plain values.
 
-    ``parts`` has for every field what it is, and of arrays the length of each axis: a letter, which
-    means the same length in all fields and in those of parts, or a number. What it is: ``float``,
-    ``int``, ``column`` (a number of a column), ``index:h`` (a number below the length h), one of
-    several texts (``tanh|gaussian``), or the name of a class. ``?`` at the end: it may be None.
+    ``parts`` declares the type of every field and, for arrays, the length of each axis: a number,
+    or a
+    letter that means the same length in all fields. Types are ``float``, ``int``, ``column`` (a
+    column
+    index), ``index:h`` (an index below the length h), one of several texts (``tanh|gaussian``), or
+    the name of a class. ``?`` at the end: it may be None.
     """
 
     _kinds: ClassVar[dict[str, type["Frozen"]]] = {}
@@ -151,22 +151,22 @@ class Frozen:
         return f"{package or cls.__module__}.{cls.__name__}"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as standard JSON values."""
+        """Return standard JSON values."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         values = {field.name: _written(getattr(self, field.name)) for field in fields}
         return {"kind": self._kind(), **values}
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Any:
-        """Make of ``to_dict``'s answer the same thing again."""
+        """Return the object that ``to_dict`` converted."""
         return _Reader().read(record)
 
     def check(self) -> None:
-        """Refuse parts that do not fit together in a way that letters cannot express."""
+        """Raise an error for inconsistent parts that ``parts`` cannot express."""
 
 
 class _Reader:
-    """Reads one model: the lengths of axes by letter, and the indices that must be below them."""
+    """Reader of one model: lengths of axes by letter, and indices that must be below them."""
 
     def __init__(self) -> None:
         self.lengths: dict[str, int] = {}
@@ -242,16 +242,16 @@ class Predictor(Frozen):
 
     @abstractmethod
     def predict(self, X: Any) -> Floats:
-        """Outputs for samples with all the columns that the fit had: numbers or class scores."""
+        """Return outputs for samples with all columns of the fit: numbers or class scores."""
 
     @abstractmethod
     def formula(self) -> Formula:
-        """The same as a formula, for other languages."""
+        """Return the model as a formula for export."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(Predictor):
-    """X w + b from a few columns.
+    """Linear model of a few columns: X w + b.
 
     >>> model = Linear(np.array([1]), np.array([[2.0]]), np.array([0.5]))
     >>> model.predict(np.array([[9.0, 1.0], [9.0, 2.0]])).tolist()
@@ -267,7 +267,7 @@ class Linear(Predictor):
 
     @classmethod
     def of(cls, step: Any) -> "Linear | None":
-        """The model of a step of a path, if it has one."""
+        """Return the model of a step of a path, if it is linear."""
         if step.coef is None or step.intercept is None:
             return None
         return cls(np.array(step.subset, dtype=np.intp), step.coef, step.intercept)
@@ -281,7 +281,7 @@ class Linear(Predictor):
 
 @dataclass(frozen=True, eq=False)
 class Linked(Predictor):
-    """The inverse link of what another model puts out: a rate from its logarithm, for example.
+    """Apply an inverse link to the output of another model, such as exp for counts.
 
     >>> model = Linear(np.array([1]), np.array([[2.0]]), np.array([0.0]))
     >>> Linked(model, "sqrt").predict(np.array([[9.0, 1.0], [9.0, 2.0]])).tolist()

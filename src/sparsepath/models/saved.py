@@ -1,10 +1,9 @@
-"""Model files: plain data, which cannot run code.
+"""Model files: plain data that cannot run code.
 
-A file is JSON: its schema, a checksum, and the content, which holds the small frozen models of
-every size (``predictors.py``) and what a prediction needs beside them: names and layout of
-the columns, labels of the classes, the size in use. Floats are exact. Nothing but numbers, texts
-and lists is ever made of a file, a changed one is refused, and so is one whose content does not fit
-``MODEL_SCHEMA``, whatever its checksum.
+A file is JSON: a schema name, a checksum, and the content with the small models of every size
+(``predictors.py``) and everything else a prediction needs: names and layout of the columns, class
+labels, the size in use. Floats are exact. A modified file raises an error, and so does content
+that does not match ``MODEL_SCHEMA``, whatever its checksum.
 """
 
 import json
@@ -140,7 +139,7 @@ class SavedModel:
         self.selected_ = self._subsets[content["size"]]
 
     def _check(self, sizes: list[int]) -> None:
-        """Refuse parts that do not belong together."""
+        """Raise an error for inconsistent parts."""
         n, names, classes = self.n_features_in_, self._content["names"], self._content["classes"]
         columns = n
         if hasattr(self, "preparation_"):
@@ -167,7 +166,13 @@ class SavedModel:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """The models of a fitted selector."""
+        """Return the models of a fitted selector.
+
+        Parameters
+        ----------
+        model : fitted selector
+            A selector with models.
+        """
         models = getattr(model, "models_", None)
         if not models:
             raise InputError(f"{type(model).__name__} has no models of its own to save.")
@@ -206,7 +211,7 @@ class SavedModel:
         return np.asarray(self.models_[len(self.selected_)].predict(X)).reshape(X.shape[0], -1)
 
     def _columns(self, X: Any) -> Any:
-        """The columns in use, by name if X and the model have names, else by position."""
+        """Return the columns in use: by name if X and the model have names, else by position."""
         named = text_names_of(X)
         names = getattr(self, "feature_names_in_", NumberedNames(self.n_features_in_))
         wanted = {i: str(names[i]) for i in self.selected_.tolist()}
@@ -235,13 +240,13 @@ class SavedModel:
         return _Columns(columns, (X.shape[0], self.n_features_in_))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Numbers, or class labels.
+        """Predict numbers or class labels.
 
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array or sparse matrix
-            Columns of a data frame are found by their names, in any order; those in use are enough.
-            Arrays, and frames if the model has no names, need all the columns that the fit had.
+            Columns of a data frame are matched by name, in any order; only those in use are needed.
+            Arrays, and frames if the model has no names, need all columns of the fit.
         """
         out = self._outputs(X)
         if not hasattr(self, "classes_"):
@@ -249,12 +254,12 @@ class SavedModel:
         return self.classes_[winners(out - self._threshold_at(len(self.selected_)))]
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes, one column each.
+        """Return class probabilities, one column per class.
 
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array or sparse matrix
-            As ``predict`` takes it.
+            Samples, as for ``predict``.
         """
         if not hasattr(self, "classes_"):
             raise AttributeError("a model of numbers has no predict_proba.")
@@ -272,12 +277,12 @@ class SavedModel:
         return found
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores of the classes; with two, one score, above zero for the second.
+        """Return class scores; with two classes one score, positive for the second.
 
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array or sparse matrix
-            As ``predict`` takes it.
+            Samples, as for ``predict``.
         """
         if not hasattr(self, "classes_"):
             raise AttributeError("a model of numbers has no decision_function.")
@@ -285,7 +290,13 @@ class SavedModel:
         return out[:, 0] if out.shape[1] == 1 else out
 
     def at_size(self, size: int) -> "SavedModel":
-        """The same with another size in use."""
+        """Return a copy that uses the model of another size.
+
+        Parameters
+        ----------
+        size : int
+            One of the keys of ``models_``.
+        """
         check_size(size, self.models_)
         return SavedModel({**self._content, "size": size})
 
@@ -297,23 +308,41 @@ class SavedModel:
         size: int | None = None,
         dtype: str | None = None,
     ) -> str | bytes:
-        """The model as a program of another language; see ``PathSelector.export``."""
+        """Return the model as a program in another language; see ``PathSelector.export``.
+
+        Parameters
+        ----------
+        to : {"c", "javascript", "json", "onnx", "python", "sql", "sql-probability"}
+            Language or format.
+        path : path, optional
+            File to write.
+        size : int, optional
+            One of the keys of ``models_``; default: the size in use.
+        dtype : {"double", "float"}, optional
+            Precision of an ONNX graph; default: "double".
+        """
         return export(self, to, path, size=size, dtype=dtype)
 
     def to_bytes(self) -> bytes:
-        """What the file holds."""
+        """Return the content of the file."""
         text = canonical(self._content)
         head = {"schema": SCHEMA, "schema_version": VERSION, "checksum": checksum(text)}
         return (json.dumps(head)[:-1] + f', "content": {text}}}\n').encode()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file; an older one is replaced when this one is whole."""
+        """Write the file; an existing one is replaced after the new one is complete.
+
+        Parameters
+        ----------
+        path : path
+            File, such as "model.json".
+        """
         with replacing(path, "wb") as stream:
             stream.write(self.to_bytes())
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
-    """Read a model file, as ``save_model`` and ``sparsepath select --out`` write it.
+    """Load a model file written by ``save_model`` or ``sparsepath select --out``.
 
     No code is run. A file that was changed or truncated raises an error.
 
@@ -339,7 +368,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
 
 
 def read_model(raw: bytes, where: Path) -> SavedModel:
-    """A model of a file's bytes; ``where`` is for messages."""
+    """Return the model in the bytes of a file; ``where`` is used in messages."""
     if raw.lstrip()[:1] != b"{":
         pickled = raw[:1] in (b"\x80", b"x", b"\x1f", b"B") or where.suffix in (".joblib", ".pkl")
         why = (
@@ -402,7 +431,7 @@ def _expect(holds: bool, what: str) -> None:
 
 
 def _check_features(features: list[dict[str, Any]]) -> None:
-    """What a schema cannot say of the columns of a table."""
+    """Raise an error for inconsistent descriptions of table columns."""
     for each in features:
         kind, fill = each["kind"], each["fill"]
         if kind == "date":
@@ -414,7 +443,7 @@ def _check_features(features: list[dict[str, Any]]) -> None:
 
 
 def _of_classes(model: Any, size: int) -> dict[str, float]:
-    """Slope and threshold of the scores of a size, if there are classes."""
+    """Return slope and threshold of the scores of a size, for classifiers."""
     if not hasattr(model, "classes_") or not hasattr(model, "_slope_at"):
         return {}
     threshold = model._threshold_at(size)
@@ -422,6 +451,6 @@ def _of_classes(model: Any, size: int) -> dict[str, float]:
 
 
 def _labels(classes: Any) -> list[Any]:
-    """Labels as JSON holds them."""
+    """Return class labels as JSON values."""
     found = np.asarray(classes).tolist()
     return [label if isinstance(label, str | bool | int | float) else str(label) for label in found]

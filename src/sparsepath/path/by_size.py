@@ -16,7 +16,7 @@ Rule: TypeAlias = str | float | None
 
 
 class StepsBySize:
-    """Steps, one of each size, ascending; a ``SelectionPath`` is these and their history."""
+    """One step per size, in ascending order. ``SelectionPath`` adds the history of the search."""
 
     steps: tuple[Step, ...]
     n_features: int
@@ -31,37 +31,37 @@ class StepsBySize:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes there are, ascending."""
+        """Sizes on the path, ascending."""
         return tuple([len(step.subset) for step in self.steps])
 
     @property
     def subsets(self) -> list[tuple[int, ...]]:
-        """The subsets, aligned with ``sizes``."""
+        """Subsets, aligned with ``sizes``."""
         return [step.subset for step in self.steps]
 
     @property
     def errors(self) -> FloatArray:
-        """The errors, aligned with ``sizes``."""
+        """Errors, aligned with ``sizes``."""
         return np.array([step.error for step in self.steps])
 
     @property
     def errors_se(self) -> FloatArray:
-        """The standard errors of the errors, aligned with ``sizes``."""
+        """Standard errors of ``errors``, aligned with ``sizes``."""
         return np.array([step.error_se for step in self.steps])
 
     @property
     def honest_errors(self) -> FloatArray:
-        """Errors on samples that the whole procedure never saw, aligned with ``sizes``."""
+        """Out-of-sample errors of the full procedure, aligned with ``sizes``."""
         return np.array([step.honest_error for step in self.steps])
 
     @property
     def honest_errors_se(self) -> FloatArray:
-        """The standard errors of the honest errors, aligned with ``sizes``."""
+        """Standard errors of the honest errors, aligned with ``sizes``."""
         return np.array([step.honest_error_se for step in self.steps])
 
     @property
     def is_validated(self) -> bool:
-        """Whether there are honest errors; sizes are then chosen by them."""
+        """True if the path has honest errors; they then determine the size."""
         return bool(self.validation)
 
     @property
@@ -71,52 +71,105 @@ class StepsBySize:
 
     @property
     def chosen_by(self) -> str:
-        """What a size is chosen by: the honest error, or the criterion of the search itself."""
+        """Error that determines the size: the honest error, or the criterion of the search."""
         if self.is_validated:
             return f"honest error ({self.validation}, the whole procedure repeated)"
         return f"{self.error_label}, which the search itself minimised"
 
     def step(self, size: int) -> Step:
-        """The model of this size."""
+        """Return the step of a size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         if size not in (sizes := self.sizes):
             raise InputError(f"no model of size {size}; the sizes are {ranges(sizes)}.")
         return self.steps[sizes.index(size)]
 
     def subset(self, size: int) -> tuple[int, ...]:
-        """Columns of the model of this size, in order of entry."""
+        """Return the columns of the model of a size, in order of entry.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).subset
 
     def names(self, size: int) -> tuple[str, ...]:
-        """Names of the features of the model of this size, in order of entry."""
+        """Return the feature names of the model of a size, in order of entry.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return tuple(self.feature_names[i] for i in self.subset(size))
 
     def error(self, size: int) -> float:
-        """The criterion at this size."""
+        """Return the criterion at a size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).error
 
     def error_se(self, size: int) -> float:
-        """Standard error of the criterion at this size; NaN if unknown."""
+        """Return the standard error of the criterion at a size; NaN if unknown.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).error_se
 
     def honest_error(self, size: int) -> float:
-        """The error at this size on samples that the whole procedure never saw; NaN if unknown."""
+        """Return the out-of-sample error of the full procedure at a size; NaN if unknown.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).honest_error
 
     def honest_error_se(self, size: int) -> float:
-        """Standard error of the honest error at this size; NaN if unknown."""
+        """Return the standard error of the honest error at a size; NaN if unknown.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).honest_error_se
 
     def rmse(self, size: int) -> float:
-        """Root of the criterion, a squared error, at this size: in the units of the target."""
+        """Return the square root of the criterion, a squared error, in units of the target.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         self._check_squared()
         return math.sqrt(self.error(size))
 
     def r2(self, size: int) -> float:
-        """R2 at this size: the part of the empty model's squared error that is gone.
+        """Return R2 at a size: one minus the squared error divided by that of the empty model.
 
-        Both errors are of the path's kind: after leave-one-out those of models, on samples left out
-        of them (Q2), but of features that the search chose with all samples. What to expect on new
-        data is ``honest_.gain`` of the estimator. Below zero if the mean does better.
+        Both errors are of the kind of the path. For leave-one-out this is Q2, computed for features
+        that the search selected with all samples. ``honest_.gain`` of the estimator is the
+        corresponding figure for new data. A negative value means that the mean predicts better.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
         """
         self._check_squared()
         here = self.error(size)
@@ -132,24 +185,42 @@ class StepsBySize:
             )
 
     def coef(self, size: int) -> FloatArray | None:
-        """Coefficients, size x n_targets, in order of entry; None if the model has none."""
+        """Return the coefficients, size x n_targets, in order of entry; None for nonlinear models.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).coef
 
     def intercept(self, size: int) -> FloatArray | None:
-        """Intercepts, one per target; None if the model has none."""
+        """Return the intercepts, one per target; None for nonlinear models.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return self.step(size).intercept
 
     def choose(
         self, rule: Rule = None, *, size: int | None = None, within: float | None = None
     ) -> int:
-        """Choose a size by exactly one of a rule, ``size`` and ``within``.
+        """Return the size that a rule selects. Pass exactly one argument.
 
-        The rule ``"min"`` takes the smallest size of least error; ``"one_se"`` the smallest whose
-        error is at most the least plus its standard error; an int, or ``size``, that size; a float,
-        or ``within``, the smallest size whose error is at most (1 + ``within``) times the least.
+        The errors are the honest errors if there are any, otherwise the criterion.
 
-        The error is the honest one where there is one, and the standard error then that of the
-        difference to the least; else it is the criterion that the search itself minimised.
+        Parameters
+        ----------
+        rule : {"min", "one_se"}, int or float, optional
+            "min": the smallest size with the minimum error. "one_se": the smallest size within one
+            standard error of the minimum (for honest errors, of the paired difference). An int: as
+            ``size``. A float: as ``within``.
+        size : int, optional
+            This size.
+        within : float, optional
+            The smallest size whose error is at most (1 + ``within``) times the minimum.
         """
         given: list[Any] = [value for value in (rule, size, within) if value is not None]
         if len(given) != 1:
@@ -165,7 +236,9 @@ class StepsBySize:
         return sizes[int(places(value, errors[None], lambda best: allowance[None])[0])]
 
     def _choosable(self) -> tuple[tuple[int, ...], FloatArray, FloatArray]:
-        """The sizes to choose from, their errors, and how much above the least one_se allows."""
+        """Return the candidate sizes, their errors, and the allowance of "one_se" above the
+        minimum.
+        """
         if not self.is_validated:
             least = self.errors_se[int(np.argmin(self.errors))]
             return self.sizes, self.errors, np.full(len(self), least)
@@ -177,11 +250,12 @@ class StepsBySize:
         )
 
     def settle(self, rule: Any) -> int:
-        """As ``choose``, with what there is.
+        """Return the size that a rule selects, with a fallback if the path lacks it.
 
-        For a size that the path has not it is the nearest, with a warning unless the search did
-        not finish; for ``"one_se"``, where a search that was cut has no standard error
-        yet, the size of least error.
+        For a size that is not on the path, return the nearest one, with a warning unless the search
+        was
+        stopped early. For ``"one_se"`` without standard errors (search stopped early), use
+        ``"min"``.
         """
         if is_size(rule):
             return nearest(int(rule), self.sizes, self.n_features, quiet=not self.complete)
@@ -191,14 +265,14 @@ class StepsBySize:
         return self.choose(rule)
 
     def matrix(self) -> NDArray[np.bool_]:
-        """The feature selection path (FSP): sizes x features, true where selected."""
+        """Return the feature selection path (FSP): sizes x features, True where selected."""
         matrix = np.zeros((len(self), self.n_features), dtype=bool)
         for row, subset in zip(matrix, self.subsets, strict=True):
             row[list(subset)] = True
         return matrix
 
     def entering_together(self) -> list[Exchange]:
-        """Where features came in together while others left, as the two inputs of an XOR do."""
+        """Return the sizes at which several features entered while others left (interactions)."""
         return [
             Exchange(len(larger), without(larger, smaller), without(smaller, larger))
             for smaller, larger in pairwise(self.subsets)
@@ -207,6 +281,6 @@ class StepsBySize:
 
 
 def without(subset: tuple[int, ...], other: Iterable[int]) -> tuple[int, ...]:
-    """A subset less what is in another one."""
+    """Return the columns of a subset that are not in another one."""
     gone = set(other)
     return tuple(i for i in subset if i not in gone)

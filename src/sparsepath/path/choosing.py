@@ -1,4 +1,4 @@
-"""Which size of a path to use: the rules of ``choose``, for one path and for several."""
+"""Rules of ``choose``: select a size on one path or on several."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -14,14 +14,14 @@ CHOICES = "'min', 'one_se', an integer (that size), a float below 1 (within that
 
 
 def is_size(rule: object) -> TypeGuard[int]:
-    """Whether a rule is a number of features."""
+    """True if a rule is a number of features."""
     if isinstance(rule, str | bool):
         return False
     return isinstance(rule, Integral)
 
 
 def check_rule(rule: Any) -> None:
-    """Refuse what is no rule, whatever the path.
+    """Raise an error for an invalid rule.
 
     >>> check_rule("min"), check_rule(5), check_rule(0.05)
     (None, None, None)
@@ -43,9 +43,10 @@ def check_rule(rule: Any) -> None:
 
 
 def worst_allowed(rule: Any, least: Any, se: Any) -> Any:
-    """The largest error that a rule allows, from the least error and the standard error it allows.
+    """Return the largest error that a rule allows.
 
-    A number is a part of the least error; the others are "min" and "one_se". Numbers or arrays.
+    ``least`` is the minimum error and ``se`` its standard error (for "one_se"). A fraction allows
+    (1 + fraction) times the minimum. Numbers or arrays.
     """
     if isinstance(rule, str):
         limit = least + (se if rule == "one_se" else 0)
@@ -64,9 +65,9 @@ def places(
     errors: NDArray[np.float64],
     allowance: Callable[[NDArray[np.intp]], NDArray[np.float64]],
 ) -> NDArray[np.intp]:
-    """Which size each row of errors (by ascending size) chooses: the first that a rule allows.
+    """Return the index of the size that a rule selects, for each row of errors (ascending sizes).
 
-    ``allowance`` says, given where the least error of each row is, how far above it "one_se" goes.
+    ``allowance`` maps the indices of the minima to the margin of "one_se" above them.
     """
     best = errors.argmin(1)  # the first of equals: the smallest
     least = errors[np.arange(len(errors)), best][:, None]
@@ -75,7 +76,7 @@ def places(
 
 
 def nearest(size: int, sizes: Iterable[int], n_features: int, *, quiet: bool = False) -> int:
-    """The size, or with a warning the nearest of the sizes that there are; of two the smaller."""
+    """Return the nearest available size (the smaller of two), with a warning if it differs."""
     known = tuple(sorted(set(sizes)))
     if size in known:
         return size
@@ -91,7 +92,7 @@ def nearest(size: int, sizes: Iterable[int], n_features: int, *, quiet: bool = F
 
 
 def ranges(sizes: tuple[int, ...]) -> str:
-    """Write ascending sizes shortly.
+    """Format ascending sizes as ranges.
 
     >>> ranges((0, 1, 2, 5))
     '0-2, 5'

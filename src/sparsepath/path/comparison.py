@@ -1,4 +1,4 @@
-"""Several methods on one problem: their paths side by side, and compared by one metric."""
+"""Compare the paths of several methods with one estimator and one metric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from sparsepath.system.frames import Make, make_frame
 
 @dataclass(frozen=True, eq=False)
 class PathComparison:
-    """Result of :func:`compare_paths`: paths of several methods, evaluated alike.
+    """Result of :func:`compare_paths`: paths of several methods with comparable errors.
 
     Attributes
     ----------
     paths : dict of str to SelectionPath
-        As the methods left them, each with errors of its own kind.
+        Original paths, each with its own kind of error.
     judged : dict of str to SelectionPath
-        The same subsets; errors of one estimator, ``error_label`` says of what kind.
+        Paths with the same subsets and errors of one estimator; ``error_label`` states their kind.
     """
 
     paths: dict[str, SelectionPath]
@@ -32,7 +32,9 @@ class PathComparison:
         return next(iter(self.judged.values())).error_label
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per size and method: size, method, features, error, error_se, error_kind.
+        """Return a data frame with one row per size and method.
+
+        Columns: size, method, features, error, error_se, error_kind.
 
         Parameters
         ----------
@@ -53,12 +55,12 @@ class PathComparison:
         return make_frame(columns, backend)
 
     def plot(self, curves: tuple[str, ...] | None = None) -> Figure:
-        """Draw which features each method selects (FSP), error curves (SET), and judged errors.
+        """Draw selected features (FSP), error curves (SET) and evaluated errors.
 
         Parameters
         ----------
         curves : tuple of str, optional
-            The methods whose own error curve is drawn; None: all.
+            Methods whose own error curve is drawn; None: all.
         """
         asked = tuple(self.paths) if curves is None else curves
         if unknown := [name for name in asked if name not in self.paths]:

@@ -1,4 +1,4 @@
-"""Evaluate subsets of any origin by refitting an estimator on each."""
+"""Evaluate subsets by refitting an estimator on each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Subset = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Errors by size, and what they are."""
+    """Errors by size, with their name and kind."""
 
     # By size: what the error is the mean of: a number per sample of the data it was measured on.
     losses: Mapping[int, Losses]
@@ -69,7 +69,7 @@ def judge(
 
 
 def _fitter(estimator: Any, counts: bool) -> Callable[[Any, Any], Callable[[Any], NDArray[Any]]]:
-    """Fits clones; with no columns the mean or the commonest class."""
+    """Return a function that fits clones; without columns, the mean or the most frequent class."""
 
     def fit(X: Any, y: Any) -> Callable[[Any], NDArray[Any]]:
         if X.shape[1]:
@@ -84,7 +84,7 @@ def _fitter(estimator: Any, counts: bool) -> Callable[[Any, Any], Callable[[Any]
 
 
 def _columns(X: Any, n_features: int) -> Any:
-    """The data as something whose columns can be taken by number."""
+    """Return data whose columns can be selected by index."""
     A = X if hasattr(X, "tocsr") else np.asarray(X)
     if A.ndim != 2 or A.shape[1] != n_features:
         raise InputError(
@@ -109,9 +109,9 @@ def _cross_validated(
     counts: bool,
     selector: Any,
 ) -> dict[int, Losses]:
-    """Losses of the test parts by size; with a selector its own subsets of each training part.
+    """Return the losses of the test folds by size; with a selector, for its own subsets per fold.
 
-    A size that the selector does not reach in every part is left out.
+    Sizes that the selector does not reach in every fold are omitted.
     """
     parts: dict[int, list[Losses]] = {len(s): [] for s in subsets}
     for train, test in splits:

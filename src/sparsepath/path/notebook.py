@@ -1,6 +1,6 @@
-"""Small pieces of HTML for notebooks: a curve and a table, readable in the light and in the dark.
+"""HTML fragments for notebooks: a curve and a table, for light and dark themes.
 
-They take the colour of the text around them, hold no code and fetch nothing. All text is escaped
+They use the surrounding text colour, contain no scripts and load nothing. All text is escaped
 here.
 """
 
@@ -17,18 +17,18 @@ Curve = tuple[Sequence[int], Sequence[float]]
 
 
 def piece(title: str, parts: Sequence[str]) -> str:
-    """All parts under one title, in a box of their own."""
+    """Return HTML parts in a box with a title."""
     head = f'<div style="font-weight:600;margin-bottom:4px">{escape(title)}</div>'
     return f'<div style="max-width:60em;line-height:1.4">{head}{"".join(parts)}</div>'
 
 
 def sentence(text: str) -> str:
-    """A line of plain text."""
+    """Return a line of plain text."""
     return f'<div style="margin:2px 0">{escape(text)}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
-    """A table, of many rows the first and those about the one that is marked.
+    """Return a table; a long one is shortened to its first rows and those around the marked row.
 
     >>> table(["size"], [["<1>"], ["2"]], marked=1).count("&lt;1&gt;")
     1
@@ -57,7 +57,7 @@ def _cell(text: str) -> str:
 
 
 def curves(lines: Sequence[Curve], marked: tuple[int, float] | None, label: str) -> str:
-    """Errors against sizes; the first line is the one that counts."""
+    """Draw errors against sizes; the first line is emphasised."""
     points = [
         [(k, e) for k, e in zip(*line, strict=True) if e is not None and math.isfinite(e)]
         for line in lines

@@ -1,4 +1,4 @@
-"""Pictures of a selection path: which features at which size, and at what error."""
+"""Plots of a selection path: selected features and errors by size."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -41,12 +41,13 @@ def plot_path(
     chosen: int | None = None,
     all_features: bool = False,
 ) -> Axes:
-    """Draw the feature selection path: sizes across, features down, a filled cell if selected.
+    """Draw the feature selection path: sizes on x, features on y, a filled cell if selected.
 
-    ``matrix`` is sizes x names. Up to 30 features are all shown, in their own order, and with
-    ``all_features`` any number. Of more, those that are ever selected are shown, in order of first
-    entry. With a ``chosen`` size, its features
-    are dark and the others pale. Without ``ax`` a figure is made.
+    ``matrix`` is sizes x names. Up to 30 features, or with ``all_features`` any number, are shown
+    in
+    column order. Otherwise only features that are selected at some size are shown, in order of
+    first entry. With a ``chosen`` size, its features are dark and the others pale. Without ``ax`` a
+    figure is created.
     """
     from matplotlib.colors import ListedColormap
 
@@ -90,7 +91,7 @@ def plot_path(
 
 
 class Curve(NamedTuple):
-    """Errors against sizes, as they are drawn."""
+    """Errors by size, prepared for drawing."""
 
     sizes: Sequence[int]
     errors: Floats
@@ -103,9 +104,9 @@ class Curve(NamedTuple):
 def plot_curve(curve: Curve, *, ax: Axes | None = None, log: bool | None = None) -> Axes:
     """Draw the sparsity-error trade-off (SET) curve: error against size.
 
-    The band is one standard error to either side. The errors are on a logarithmic scale if ``log``
-    says so, or by default if the largest is more than ten times the least. Infinite errors are
-    triangles at the upper edge. Without ``ax`` a figure is made.
+    The band is plus or minus one standard error. The error axis is logarithmic if ``log`` is True,
+    or by default if the largest error is more than ten times the smallest. Infinite errors are
+    triangles at the upper edge. Without ``ax`` a figure is created.
     """
     sizes, errors, errors_se, label, chosen, beside = curve
     if ax is None:
@@ -159,7 +160,7 @@ def plot_curve(curve: Curve, *, ax: Axes | None = None, log: bool | None = None)
 def plot_lines(
     lines: Mapping[str, tuple[Sequence[int], Floats]], label: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw several curves, (sizes, errors) by name, dark to light in the order given."""
+    """Draw several curves given as (sizes, errors) by name, from dark to light."""
     import matplotlib
 
     if ax is None:
@@ -175,7 +176,7 @@ def plot_lines(
 
 
 def plot(curve: Curve, matrix: Flags, names: Sequence[str]) -> Figure:
-    """Draw the curve above the path, on one axis of sizes; parameters as of the two."""
+    """Draw the curve above the path with a common size axis."""
     height = _path_height(len(_rows(matrix)))
     figure = _figure(3.2 + height)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, height])
@@ -194,11 +195,11 @@ def plot_comparison(
     judged: Mapping[str, tuple[Sequence[int], Floats]],
     label: str,
 ) -> Figure:
-    """Draw the paths of several methods, error curves, and errors by one metric, in panels.
+    """Draw the paths of several methods, their error curves, and errors by one metric, in panels.
 
-    ``paths`` are what ``plot_path`` takes, by name, ``curves`` what ``plot_curve`` does. ``judged``
-    are (sizes, errors) that can be compared; ``label`` says what they are: all in one
-    panel, without the empty model.
+    ``paths`` and ``curves`` are arguments of ``plot_path`` and ``plot_curve`` by name. ``judged``
+    are
+    comparable (sizes, errors), drawn in one panel without the empty model; ``label`` names them.
     """
     from matplotlib.figure import Figure
 
@@ -247,7 +248,7 @@ def _path_height(rows: int, most: float = 8.4) -> float:
 
 
 def _rows(matrix: Flags) -> Indices:
-    """The features to show: all if few, else those ever selected, in order of first entry."""
+    """Return the features to show: all if few, else those ever selected, in order of entry."""
     if matrix.shape[1] <= ALL_SHOWN:
         return np.arange(matrix.shape[1])
     ever = np.flatnonzero(matrix.any(axis=0))
@@ -255,13 +256,13 @@ def _rows(matrix: Flags) -> Indices:
 
 
 def _edges(sizes: Sequence[int]) -> Floats:
-    """Cell edges half-way between the sizes."""
+    """Return cell edges half-way between the sizes."""
     k = np.asarray(sizes, dtype=float)
     return np.concatenate([[k[0] - 0.5], (k[:-1] + k[1:]) / 2, [k[-1] + 0.5]])
 
 
 def _label(name: str) -> str:
-    """One line, elided in the middle if long, and with no dollar taken for mathematics."""
+    """Return a one-line label, elided in the middle if long, with dollar signs escaped."""
     name = " ".join(name.split())
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - 10]}…{name[-9:]}"
@@ -269,7 +270,7 @@ def _label(name: str) -> str:
 
 
 def _name_rows(ax: Axes, labels: Sequence[str]) -> None:
-    """Name every s-th row, with s such that names never overlap, found whenever it is drawn."""
+    """Label every s-th row, with s chosen at drawing time so that labels do not overlap."""
     from matplotlib.ticker import FuncFormatter, Locator
 
     named = dict(enumerate(labels))

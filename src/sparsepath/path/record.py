@@ -1,4 +1,4 @@
-"""A selection path as plain values, and back: what its files hold.
+"""Convert a selection path to plain values and back; the content of its files.
 
 Schema ``sparsepath/selection-path``. Version 1 had no models. Files of version 3 carry a checksum
 of all else in them; those of versions 1 and 2 have none.
@@ -54,7 +54,7 @@ PATH_SCHEMA = {
 
 
 def record_of(path: Any, models: bool) -> dict[str, Any]:
-    """All of a path as standard JSON values, floats exact."""
+    """Return a path as standard JSON values with exact floats."""
     steps = [{**vars(s), "coef": None if s.coef is None else s.coef.T} for s in path.steps]
     moves, names = [vars(move) for move in path.moves], path.feature_names
     numbered = isinstance(names, NumberedNames) and names.plain
@@ -66,7 +66,7 @@ def record_of(path: Any, models: bool) -> dict[str, Any]:
 
 
 def parts_of(record: Any) -> dict[str, Any]:
-    """What a path is made of, by the names of its parameters."""
+    """Return the constructor arguments of a path from its record."""
     if not isinstance(record, Mapping) or record.get("schema") != SCHEMA["schema"]:
         raise InputError("it is not a selection path.")
     version = record.get("schema_version")
@@ -95,19 +95,19 @@ def parts_of(record: Any) -> dict[str, Any]:
 
 
 def damaged(error: Exception) -> InputError:
-    """What is said of a record that no path can be made of."""
+    """Return the error for a record that is not a valid path."""
     return InputError(f"the selection path is damaged: {error}")
 
 
 def file_text(record: Mapping[str, Any]) -> str:
-    """What a file holds: the record, and a checksum of it."""
+    """Return the text of a path file: the record and its checksum."""
     head = {key: record[key] for key in SCHEMA}
     rest = {key: value for key, value in record.items() if key not in SCHEMA}
     return canonical({**head, "checksum": checksum(canonical(record)), **rest})
 
 
 def read_file(raw: bytes) -> Any:
-    """The record in a file's bytes; one that was changed after it was written is refused."""
+    """Return the record in the bytes of a file; raise an error if it was modified."""
     record = parse(raw)
     if not isinstance(record, dict) or record.get("schema") != SCHEMA["schema"]:
         return record  # which is then refused as what it is

@@ -1,4 +1,4 @@
-"""The selection path, which every method leaves as ``estimator.path_`` and every tool takes."""
+"""The selection path: the result of every method (``estimator.path_``)."""
 
 import copy
 import math
@@ -116,7 +116,7 @@ class SelectionPath(StepsBySize):
         self._models = dict(models or {})  # the last: what has it is closed
 
     def _check_columns(self) -> None:
-        """Refuse columns that are not there, and moves that do not fit."""
+        """Raise an error for unknown columns or inconsistent moves."""
         moved = tuple([move.feature for move in self.moves])
         used = [columns for columns in (self.start, moved, *self.subsets) if columns]
         if used and not 0 <= min(map(min, used)) <= max(map(max, used)) < self.n_features:
@@ -130,12 +130,12 @@ class SelectionPath(StepsBySize):
         object.__setattr__(self, name, value)
 
     def replaced(self, **changes: Any) -> "SelectionPath":
-        """A copy with other attributes.
+        """Return a copy with other attributes.
 
         Parameters
         ----------
         **changes
-            By the names of the parameters of the class.
+            New values by the parameter names of the class.
         """
         path = copy.copy(self)
         if "steps" in changes:
@@ -187,31 +187,33 @@ class SelectionPath(StepsBySize):
 
     @property
     def certificate(self) -> dict[str, Any] | None:
-        """What ``search="exact"`` has proved; None for other searches.
+        """Bounds proved by ``search="exact"``; None for other searches.
 
-        ``criterion``, and for each of ``sizes`` the value of the set on the path (``values``) and a
-        number that no set of this size is below (``lower_bounds``): where the two are equal, the
-        set is the best of its size.
+        A dictionary with ``criterion`` and, for each of ``sizes``, the value of the subset on the
+        path
+        (``values``) and a lower bound for all subsets of this size (``lower_bounds``). If the two
+        are
+        equal, the subset is proved best.
         """
         return self.data.get("certificate")
 
     @property
     def models(self) -> dict[int, Predictor]:
-        """The small frozen model of every size; empty if the method does not predict.
+        """Small immutable model of every size; empty if the method does not predict.
 
-        ``models[k].predict(X)`` gives numbers, or class scores, from all columns of X.
+        ``models[k].predict(X)`` returns numbers or class scores; X has all columns of the data.
         """
         every = {size: self._models.get(size) or Linear.of(self.step(size)) for size in self.sizes}
         return {size: model for size, model in every.items() if model is not None}
 
     @property
     def has_linear_models(self) -> bool:
-        """Whether the coefficients of the steps are the models, without a link."""
+        """True if the coefficients of the steps are the models, without an inverse link."""
         known = all(step.coef is not None and step.intercept is not None for step in self.steps)
         return known and not self._models
 
     def model(self, size: int) -> Predictor:
-        """The model of one size.
+        """Return the model of one size.
 
         Parameters
         ----------
@@ -236,12 +238,17 @@ class SelectionPath(StepsBySize):
             yield tuple(subset)
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per size: size, error, error_se, error_kind, entered, left, features.
+        """Return a data frame with one row per size.
 
-        With validation also honest_error and honest_error_se.
+        Columns: size, error, error_se, error_kind, entered, left, features; with validation also
+        honest_error and honest_error_se. ``entered`` and ``left`` are relative to the previous
+        size;
+        names are joined by commas.
 
-        ``entered`` and ``left`` are against the size before; names are joined by commas. The frame
-        is of ``backend`` ("pandas", "polars" or "pyarrow"), or of the first that is installed.
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
         """
 
         def joined(subset: Iterable[int]) -> str:
@@ -267,7 +274,15 @@ class SelectionPath(StepsBySize):
     def with_honest(
         self, known: Mapping[int, Mapping[str, Any]], validation: str
     ) -> "SelectionPath":
-        """The same path with honest figures, by size and as a ``Step`` names them."""
+        """Return the same path with honest errors.
+
+        Parameters
+        ----------
+        known : mapping of size to mapping
+            Attributes of ``Step`` such as ``honest_error``, by size.
+        validation : str
+            Outer splits, such as "10-fold".
+        """
         none = dict.fromkeys(HONEST_NUMBERS, math.nan)
         steps = tuple(replace(s, **known.get(len(s.subset), none)) for s in self.steps)
         return self.replaced(steps=steps, validation=validation)
@@ -283,28 +298,32 @@ class SelectionPath(StepsBySize):
         cv: Any = None,
         selector: Any = None,
     ) -> "SelectionPath":
-        """Refit an estimator on the subset of every size: a path of errors of one kind.
+        """Refit an estimator on the subset of every size and return a path with its errors.
 
-        The errors of methods are of different kinds: leave-one-out squared error here, that on the
-        training data or minus mutual information there. This measures all alike: by the mean
-        squared error, summed over targets, or for a classifier the error rate. ``error_kind`` of
-        the path returned says on what.
+        Criteria of different methods cannot be compared: one is a leave-one-out squared error,
+        another
+        a training error or minus mutual information. This method measures all subsets alike, by the
+        mean squared error, summed over targets, or by the error rate of a classifier.
+        ``error_kind``
+        of the returned path says on which data.
 
         Parameters
         ----------
         estimator : scikit-learn regressor or classifier
-            It is cloned for every size. With a fixed ``random_state`` equal subsets have equal
+            It is cloned for every size. With a fixed ``random_state``, equal subsets have equal
             errors.
         X, y : array or data frame, array
-            The data to fit on, with the columns that the path was made of.
+            Data to fit on, with the same columns as the path.
         X_test, y_test : array or data frame, array, optional
-            Data that neither the search nor the fits have seen: the error is honest.
+            Data that neither the search nor the fits have used: the error is honest.
         cv : int, splitter or list of splits, optional
-            Without test data: cross-validate on X. If the path was chosen on X this is optimistic,
-            and is called a selection error. Without ``cv`` it is the training error.
+            Without test data: cross-validate on X. If the path was selected on X, this is
+            optimistic
+            and labelled a selection error. Without ``cv``, it is the training error.
         selector : estimator with a path, optional
-            Nested cross-validation: refitted to the training part of every split, whose subsets
-            are used there. Then the error, of the whole procedure at each size, is honest.
+            Nested cross-validation: the selector is refitted to the training fold of every split,
+            and
+            its subsets are used there. The error of the full procedure at each size is then honest.
         """
         from sparsepath.path import evaluation
 
@@ -334,13 +353,13 @@ class SelectionPath(StepsBySize):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw.
+            Axes to draw on.
         chosen : int, optional
-            A size to mark, and its features.
+            Size to highlight, with its features.
         all_features : bool, default=False
-            Draw every feature in the order of the columns, so that neighbouring columns stand
-            together. By default that is done for at most 30 features; of more, those that are ever
-            selected are drawn in the order in which they enter.
+            Draw every feature in column order. By default this is done for at most 30 features;
+            with
+            more, only features that are selected at some size are drawn, in order of entry.
         """
         return plots.plot_path(
             self.sizes,
@@ -359,34 +378,40 @@ class SelectionPath(StepsBySize):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw.
+            Axes to draw on.
         chosen : int, optional
-            The size to mark beside that of least error; default: that of one standard error.
+            Size to mark in addition to the minimum; default: that of the rule "one_se".
         log : bool, optional
-            Whether the scale of the errors is logarithmic. By default it is if the largest is more
-            than ten times the least.
+            Use a logarithmic error axis. By default if the largest error is more than ten times the
+            smallest.
         """
         return plots.plot_curve(self._curve(chosen), ax=ax, log=log)
 
     def plot(self) -> Figure:
-        """Draw the curve above the path, on one axis of sizes."""
+        """Draw the error curve above the path, with a common size axis."""
         return plots.plot(self._curve(), self.matrix(), self.feature_names)
 
     def to_dict(self, *, models: bool = True) -> dict[str, Any]:
-        """All of the path as standard JSON values, floats exact; ``coef`` has a list per target.
+        """Return the path as standard JSON values, with exact floats.
 
-        ``feature_names`` is None if the features have none, and are called ``x0``, ``x1``, ...
+        ``coef`` has one list per target. ``feature_names`` is None if the columns have no names.
 
         Parameters
         ----------
         models : bool
-            Whether models that are not linear, which may be large, come along.
+            Include nonlinear models, which may be large.
         """
         return record_of(self, models)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "SelectionPath":
-        """Make a path of what ``to_dict`` gave."""
+        """Return the path that ``to_dict`` converted.
+
+        Parameters
+        ----------
+        record : dict
+            Result of ``to_dict``.
+        """
         parts = parts_of(record)
         try:
             return cls(**parts)
@@ -394,16 +419,27 @@ class SelectionPath(StepsBySize):
             raise damaged(error) from error
 
     def save(self, path: str | Path) -> None:
-        """Write the path and its models as JSON, with a checksum.
+        """Write the path and its models as JSON with a checksum.
 
-        An existing file is replaced only when all went well.
+        An existing file is replaced only after the new one is complete.
+
+        Parameters
+        ----------
+        path : path
+            File, such as "path.json".
         """
         with replacing(path) as stream:
             stream.write(file_text(self.to_dict()))
 
     @classmethod
     def load(cls, path: str | Path) -> "SelectionPath":
-        """Read what ``save`` wrote; a file that was changed since is refused."""
+        """Read a path that ``save`` wrote. A modified file raises an error.
+
+        Parameters
+        ----------
+        path : path
+            File, such as "path.json".
+        """
         try:
             return cls.from_dict(read_file(Path(path).read_bytes()))
         except OSError as error:
@@ -412,7 +448,9 @@ class SelectionPath(StepsBySize):
             raise FileError(f"cannot read {path}: {error}") from error
 
     def _curve(self, asked: int | None = None) -> plots.Curve:
-        """What is drawn: the errors that sizes are chosen by, and beside honest ones the others."""
+        """Return the data of the error curve: errors that determine the size, and the criterion
+        beside honest errors.
+        """
         sizes, errors, errors_se = self.sizes, self.errors, self.errors_se
         label, beside = self.error_label, None
         if self.is_validated:

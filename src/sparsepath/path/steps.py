@@ -1,4 +1,4 @@
-"""What a selection path is made of: its steps, and the moves of the search."""
+"""Elements of a selection path: steps and moves."""
 
 import math
 import operator
@@ -59,9 +59,9 @@ class Step:
         coef: FloatArray,
         intercept: FloatArray,
     ) -> "Step":
-        """A step of a search that knows its types and shapes: only the errors are checked.
+        """Create a step from trusted values: only the errors are checked.
 
-        The arrays are not copied, and must not be writeable.
+        Arrays are not copied and must be read-only.
         """
         step = object.__new__(cls)
         vars(step).update(
@@ -94,7 +94,7 @@ class Exchange:
 
 
 def exchanged(held: list[int], now: Collection[int]) -> list[tuple[Literal["add", "drop"], int]]:
-    """Bring a list of columns, in order of entry, to a set; what left, and then what came in.
+    """Change a list of columns, in order of entry, to a set, and return the moves (removals first).
 
     >>> held = [3, 1, 2]
     >>> exchanged(held, [2, 5, 3]), held
@@ -108,7 +108,7 @@ def exchanged(held: list[int], now: Collection[int]) -> list[tuple[Literal["add"
 
 
 def mean_and_se(values: FloatArray, axis: int = -1) -> tuple[Any, Any]:
-    """The mean of values and its standard error, NaN of a single one.
+    """Return the mean of values and its standard error, which is NaN for a single value.
 
     >>> mean_and_se(np.array([1.0, 3.0])) == (2.0, 1.0)
     True
@@ -119,5 +119,5 @@ def mean_and_se(values: FloatArray, axis: int = -1) -> tuple[Any, Any]:
 
 
 def number(value: Any) -> float:
-    """The number, or NaN for None, as which JSON holds it."""
+    """Return the number, or NaN for None (its JSON form)."""
     return math.nan if value is None else float(value)

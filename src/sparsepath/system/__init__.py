@@ -1,1 +1,1 @@
-"""Below everything else: array types, files, JSON, threads, interrupts, settings of the machine."""
+"""Low-level modules: array types, files, JSON, threads, interrupts, machine settings."""

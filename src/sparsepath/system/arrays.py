@@ -1,4 +1,4 @@
-"""Names of types of arrays and of drawings: a leaf that everybody may import."""
+"""Type names for arrays and figures, without imports of other modules."""
 
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 else:  # Matplotlib is loaded when something is drawn
 
     class Axes:
-        """Of ``matplotlib.axes``."""
+        """Placeholder type for ``matplotlib.axes.Axes``."""
 
     class Figure:
-        """Of ``matplotlib.figure``."""
+        """Placeholder type for ``matplotlib.figure.Figure``."""
 
 
 __all__ = ["Axes", "Figure", "Flags", "Floats", "Indices", "Vector"]

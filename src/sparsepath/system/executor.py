@@ -1,9 +1,9 @@
-"""Who does the work that is asked of blocks of rows: threads here, processes or machines elsewhere.
+"""Interface of executors, which run messages on blocks of rows: threads, processes or a cluster.
 
-A question is a message: a function that has a name in a module (so that it can be sent), asked of
-every part of the data, with small arguments and a small answer. What is as long as the samples
-stays with the part. A crew that works in this process may do so by reference; one that does not
-sends name, arguments and answer, and nothing in the algorithms changes.
+A message is a function with a module-level name (so that it can be sent), applied to every part of
+the data, with small arguments and a small result. Arrays with one entry per sample stay with the
+part. An executor in this process passes references; others send name, arguments and result. The
+algorithms do not depend on the executor.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,16 +20,16 @@ Asked = ParamSpec("Asked")
 
 
 def added(answers: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """The sum of what the parts answered, in their order."""
+    """Return the sum of the results of the parts, in order."""
     return reduce(np.add, answers)
 
 
 class Crew(Protocol):
-    """What an algorithm asks of those who do the work."""
+    """Interface of an executor."""
 
     @property
     def n_threads(self) -> int:
-        """How many work at a time in this process."""
+        """Number of parallel workers in this process."""
 
     def ask(
         self,
@@ -39,17 +39,17 @@ class Crew(Protocol):
         *args: Asked.args,
         **more: Asked.kwargs,
     ) -> list[Answer]:
-        """The answers of all parts to a message, in their order.
+        """Return the results of all parts for a message, in order.
 
-        ``numbers`` is how many numbers are read for it in all, if these may be few.
+        ``numbers`` is the total number of values that will be read, if it may be small.
         """
 
     def total(
         self, parts: Sequence[Part], message: Callable[..., list[NDArray[Any]]], *args: Any
     ) -> list[NDArray[Any]]:
-        """The answers of all parts to a message, added up in their order, each to its like."""
+        """Return the sum of the results of all parts for a message, in order."""
 
     def map(
         self, task: Callable[[Item], Answer], items: Iterable[Item], numbers: int | None = None
     ) -> list[Answer]:
-        """Share out work on arrays of this process; results in the order of the items."""
+        """Run a task on arrays of this process for every item; return results in order."""

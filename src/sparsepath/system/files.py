@@ -1,8 +1,8 @@
-"""Writing files so that an existing one is never damaged: write beside, then rename.
+"""Atomic writes: write a temporary file, then rename it.
 
-What is being written is called ``.name.host-pid-random.part``. A process that is killed leaves it
-behind; the next one that writes to the same folder takes it away. Content is on the disk before the
-name is, so that after a power failure there is the old file or the new one.
+The temporary file is called ``.name.host-pid-random.part``. If the process is killed, the next one
+that writes to the same folder removes it. The content is synchronised to disk before the rename, so
+that after a power failure either the old or the new file exists.
 """
 
 import os
@@ -23,9 +23,9 @@ _PART = re.compile(r"\..+\.(?P<host>[^.]*)-(?P<pid>\d+)-[^.]*\.part")
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file beside ``path`` for writing; it takes its place only when all went well.
+    """Open a temporary file next to ``path``; it replaces ``path`` only after success.
 
-    Its folder is made if it is missing. ``mode`` is "w", text in UTF-8, or "wb".
+    The folder is created if it is missing. ``mode`` is "w" (text in UTF-8) or "wb".
     """
     target = Path(path)
     try:
@@ -55,9 +55,9 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
 
 @contextmanager
 def replacing_together(folder: str | os.PathLike[str], names: Iterable[str]) -> Iterator[Path]:
-    """A folder to write several files to; they take their places only when all are written.
+    """Return a temporary folder; its files replace the targets only after all are written.
 
-    They are put in place in the order of ``names``. The folder is made if it is missing.
+    They are renamed in the order of ``names``. The folder is created if it is missing.
     """
     target = Path(folder)
     try:
@@ -93,7 +93,7 @@ def _unwritable(target: Path, error: Exception) -> FileError:
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk; not every system can do that."""
+    """Synchronise a file or folder to disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -103,7 +103,7 @@ def _sync(path: Path) -> None:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; no name that the system refuses is one."""
+    """True if the file exists; False for names that the system does not accept."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -111,7 +111,7 @@ def is_file(path: Path) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Take away what processes of this machine that are no more have left half written."""
+    """Remove temporary files of processes on this machine that no longer run."""
     host = _host()
     try:
         names = os.listdir(folder)
@@ -128,7 +128,7 @@ def sweep(folder: Path) -> None:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two names, through links too, mean one file that is there."""
+    """True if two names, also through links, refer to the same existing file."""
     try:
         return one.samefile(other)
     except OSError:
@@ -136,7 +136,7 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def _prefix(name: str) -> str:
-    """The beginning of a name that is not longer than a system allows, whatever the name is."""
+    """Return the beginning of a file name, shortened to the length that systems allow."""
     short = os.fsdecode(os.fsencode(name)[:LONGEST])
     return f".{short}.{_host()}-{os.getpid()}-"
 
@@ -146,7 +146,7 @@ def _host() -> str:
 
 
 def _runs(pid: int) -> bool:
-    """Whether there is such a process; where that cannot be asked, there may be."""
+    """True if a process runs, or if this cannot be determined."""
     if os.name != "posix":
         return True
     try:

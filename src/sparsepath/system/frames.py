@@ -1,4 +1,4 @@
-"""Output tables as data frames of the requested library, or of one that is installed."""
+"""Output tables as data frames of the requested library or the first that is installed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
@@ -11,7 +11,9 @@ MAKES: tuple[Installed, ...] = get_args(Installed)
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], backend: Make = None) -> Any:
-    """A data frame of columns; without ``backend`` the first of ``MAKES`` that is installed."""
+    """Return a data frame of columns; the default library is the first of ``MAKES`` that is
+    installed.
+    """
     import narwhals
 
     for make in MAKES:

@@ -1,13 +1,13 @@
-"""Ctrl-C: where it is caught, and where it goes on to the caller.
+"""Ctrl-C: where it is caught and when it is raised again.
 
-Work that is done bit by bit keeps what is done when it is interrupted::
+Iterative work keeps its results when it is interrupted::
 
     with Interruptible(keep=lambda: len(found) > 1):
         for one in work:
             found.append(one)
 
-The interrupt ends the block, and goes on to the caller only if there is nothing to keep. Nobody
-else in the package catches one but the command line.
+The interrupt ends the block and is raised again only if there are no results to keep. Apart from
+this module, only the command line catches interrupts.
 """
 
 import _thread
@@ -23,7 +23,7 @@ ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
 
 
 class Stop(StrEnum):
-    """Why a search ended; a path keeps the text."""
+    """Reason why a search ended; the path stores the text."""
 
     ASKED = "asked to"  # a callback wanted it
     INTERRUPTED = "interrupted"  # Ctrl-C
@@ -45,15 +45,15 @@ class Stop(StrEnum):
 
     @property
     def cut(self) -> bool:
-        """Whether the search was stopped before it finished."""
+        """True if the search was stopped before it finished."""
         return self in (Stop.ASKED, Stop.INTERRUPTED)
 
 
 class Interruptible:
-    """A ``with`` block that Ctrl-C ends; see the module.
+    """Context manager that Ctrl-C ends; see the module docstring.
 
-    ``keep`` says whether there is anything to keep, and is asked after an interrupt only;
-    ``interrupted`` is whether one came.
+    ``keep`` returns True if there are results to keep; it is called only after an interrupt.
+    ``interrupted`` is True if an interrupt occurred.
     """
 
     def __init__(self, keep: Callable[[], bool] = lambda: True) -> None:
@@ -69,11 +69,11 @@ class Interruptible:
 
 
 class Alarm:
-    """A ``with`` block that is interrupted, as by Ctrl-C, when the time is up.
+    """Context manager that raises an interrupt, like Ctrl-C, at a deadline.
 
-    The ``deadline`` is by ``time.perf_counter()``; infinity: never. The caller catches the
-    interrupt and asks ``rang``; one that nobody caught within the block ends there. It needs
-    Python's main thread, to which interrupts go, and does nothing in another.
+    ``deadline`` is a value of ``time.perf_counter()``; infinity disables it. The caller catches the
+    interrupt and checks ``rang``; an interrupt that is not caught in the block ends there. It works
+    only in the main thread, which receives signals; in other threads it does nothing.
     """
 
     def __init__(self, deadline: float) -> None:
@@ -119,10 +119,10 @@ class Alarm:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether it was Ctrl-C.
+    """True if an exception was caused by Ctrl-C.
 
-    Within a compiled function Python finds an answer and an interrupt at a time, and says so by a
-    ``SystemError``, or several, whose first cause is the interrupt.
+    If an interrupt arrives in compiled code together with a result, Python raises one or several
+    ``SystemError``, whose first cause is the interrupt.
     """
     while isinstance(error, SystemError):
         error = error.__cause__
@@ -132,7 +132,7 @@ def is_interrupt(error: BaseException | None) -> bool:
 def pass_on(model: Any) -> None:
     """Raise the interrupt that ended a fit early, for callers that repeat fits.
 
-    What an interrupted search has found is a path, but no fair sample of what the search does.
+    The path of an interrupted search is usable, but not a fair repetition of the search.
     """
     if getattr(getattr(model, "path_", None), "stopped", "") == Stop.INTERRUPTED:
         raise KeyboardInterrupt

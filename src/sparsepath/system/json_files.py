@@ -1,8 +1,8 @@
-"""JSON files: parsing with limits, checksums, and a check of their structure.
+"""JSON files: parsing with limits, checksums and schema checks.
 
-A file may come from anywhere, and one changed byte makes JSON of another meaning. So text is parsed
-with limits (UTF-8, no NaN or infinity, no deep nesting, no endless numbers), the content is held to
-its checksum, and ``check`` compares it with a schema before anything is built from it.
+Files may come from untrusted sources. Text is parsed with limits (UTF-8, no NaN or infinity, no
+deep nesting, no overlong numbers), the content is compared with its checksum, and ``check``
+validates it against a schema before any object is created.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _PAIR = re.compile(
 
 
 def parse(raw: bytes) -> Any:
-    """The value of a JSON text; ``InputError`` says what is wrong with it.
+    """Return the value of a JSON text; raise ``InputError`` if it is invalid.
 
     >>> parse(b'{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -68,7 +68,7 @@ def _check_limits(text: str) -> None:
 
 
 def _check_characters(text: str) -> None:
-    """Refuse half of a surrogate pair, which no file or terminal can hold."""
+    """Raise an error for an incomplete surrogate pair, which files cannot represent."""
     if _SURROGATE.search(text):
         for found in _PAIR.finditer(text):
             if found["half"]:
@@ -83,19 +83,19 @@ def _finite(text: str) -> float:
 
 
 def canonical(content: Any) -> str:
-    """The one text that is written for a content, and that its checksum is taken of."""
+    """Return the canonical text of a content, used for files and checksums."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     _check_characters(text)
     return text
 
 
 def checksum(text: str) -> str:
-    """SHA-256 of a canonical text."""
+    """Return the SHA-256 of a canonical text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(value: Any, schema: Any, place: str = "content") -> None:
-    """Refuse a value that does not fit a schema.
+    """Raise an error if a value does not match a schema.
 
     A schema is a type (``str``, ``bool``, ``int`` of 64 bits, ``float``, which includes integers,
     ``dict`` with any content, ``object``: anything), ``None``, a set of allowed texts, a tuple of
@@ -185,7 +185,7 @@ def _unfit(value: Any, schema: Any, place: str) -> InputError:
 
 
 def plain(value: Any) -> Any:
-    """As JSON holds it: NaN is None, an infinity its name, the unknown its repr."""
+    """Convert to JSON values: NaN to None, infinity to its name, unknown objects to their repr."""
     if value is None or type(value) in AS_JSON:
         return value
     if hasattr(value, "tolist"):  # of NumPy, which need not be loaded to read a file
@@ -201,7 +201,7 @@ def plain(value: Any) -> Any:
 
 @cache
 def versions_in_use() -> dict[str, str]:
-    """Of what the path was made with."""
+    """Return the versions of the packages that created the path."""
     from importlib import metadata  # slow to import
 
     versions = {"python": platform.python_version()}

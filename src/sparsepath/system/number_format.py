@@ -1,4 +1,4 @@
-"""Numbers as sentences and tables show them, the same wherever they stand."""
+"""Number formats for messages and tables."""
 
 import math
 
@@ -6,7 +6,7 @@ LARGEST_PLAIN, LEAST_PLAIN = 1e7, 1e-4  # beyond these a power of ten says more 
 
 
 def brief(value: float, of: float | None = None) -> str:
-    """A number in a sentence: four digits, or as many decimals as ``of`` has with four.
+    """Format a number with four digits, or with the decimals that ``of`` has at four digits.
 
     >>> brief(2996.71), brief(187.43, of=2996.71), brief(0.0123456), brief(1234567.8)
     ('2997', '187', '0.01235', '1234568')

@@ -1,4 +1,4 @@
-"""Threads from the outside: BLAS keeps to one thread each, the row blocks are shared out."""
+"""Thread pool over row blocks; BLAS uses one thread per worker."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ Asked = ParamSpec("Asked")
 
 @cache
 def _libraries() -> list[Any]:
-    """The BLAS libraries of this process; looking for them takes longer than a small search."""
+    """Return the BLAS libraries of this process (cached, because finding them is slow)."""
     import scipy.linalg  # noqa: F401 (its BLAS must be loaded to be found)
 
     every = ThreadpoolController().lib_controllers
@@ -30,13 +30,13 @@ def _libraries() -> list[Any]:
 
 
 def sent_elsewhere() -> bool:
-    """Whether joblib uses another backend than its own: ``parallel_config("dask")``."""
+    """True if joblib uses a backend other than its own, as in ``parallel_config("dask")``."""
     backend, _ = get_active_backend()
     return not type(backend).__module__.startswith("joblib._parallel_backends")
 
 
 def _cores() -> int:
-    """Those of this machine that this process may use."""
+    """Return the number of cores available to this process."""
     return int(joblib.cpu_count() if sent_elsewhere() else joblib.effective_n_jobs(-1))
 
 
@@ -45,9 +45,9 @@ def _each(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]
 
 
 class Threads:
-    """A crew of threads, to be used in a ``with`` statement; None: one per core.
+    """Executor with a pool of threads, used in a ``with`` statement; None: one per core.
 
-    The number changes the speed only: results are the same to the last bit.
+    The number of threads changes the speed only: results are bit-identical.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
@@ -62,7 +62,7 @@ class Threads:
     # Counting cores and starting a pool take as long as a small search, which asks for neither.
     @cached_property
     def n_threads(self) -> int:
-        """How many work at a time."""
+        """Number of parallel workers."""
         return _cores() if self._given is None else int(self._given)
 
     @cached_property
@@ -95,13 +95,15 @@ class Threads:
         *args: Asked.args,
         **more: Asked.kwargs,
     ) -> list[Result]:
-        """The answers of all parts to a message, in their order; see ``crew.py``."""
+        """Return the results of all parts for a message, in order; see ``executor.py``."""
         return self.map(lambda part: message(part, *args, **more), parts, numbers)
 
     def total(
         self, parts: Sequence[Any], message: Callable[..., list[NDArray[Any]]], *args: Any
     ) -> list[NDArray[Any]]:
-        """The answers of all parts to a message, added up; only a few are kept at a time."""
+        """Return the sum of the results of all parts for a message; few are kept in memory at a
+        time.
+        """
         total: list[NDArray[Any]] = []
         for i in range(0, len(parts), 2 * self.n_threads):
             for answer in self.ask(parts[i : i + 2 * self.n_threads], None, message, *args):
@@ -111,11 +113,11 @@ class Threads:
     def map(
         self, task: Callable[[Item], Result], items: Iterable[Item], numbers: int | None = None
     ) -> list[Result]:
-        """Do the task for every item; results in the order of the items.
+        """Run a task for every item; return results in order.
 
-        The caller works too, and each thread takes the next item that is left: one message to a
-        thread per call, however many items there are. If all tasks together read but few
-        ``numbers``, the caller does them alone.
+        The calling thread works too, and each thread takes the next remaining item. If all tasks
+        together
+        read few ``numbers``, the calling thread runs them alone.
         """
         items = list(items)
         few = numbers is not None and numbers < TUNING.threaded_from
@@ -141,10 +143,11 @@ class Threads:
         return [results[place] for place in range(len(items))]
 
     def spread(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """``map`` for tasks that are worth a journey: joblib's, if it uses a cluster.
+        """Like ``map``, for long tasks: uses joblib if it is configured for a cluster.
 
-        Then the task and the items are pickled, and what the task changes is lost. Each worker is
-        asked once.
+        The task and the items are then pickled, side effects of the task are lost, and each worker
+        receives
+        one message.
         """
         if not sent_elsewhere():
             return self.map(task, items)

@@ -1,9 +1,7 @@
-"""What depends on the machine, in one record: how much of the data is taken at once, and from which
-size on a faster form pays for its start.
+"""Machine-dependent settings: block sizes, and the data sizes from which faster methods pay off.
 
-None of it changes a choice. Tests set the fields of ``TUNING`` to send small problems through the
-forms of large ones. The costs that decide on the form of a search are in ``rls/engines.py``, with
-their formula.
+They never change a result. Tests change the fields of ``TUNING`` to run small problems through code
+for large ones. ``rls/engines.py`` has the cost constants that select an engine.
 """
 
 import math
@@ -13,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Tuning:
-    """Sizes in numbers of the data (not bytes) unless the name says otherwise."""
+    """Sizes in numbers of values (not bytes), unless the name says otherwise."""
 
     # Rows that are taken at once
     block_numbers: int = 1 << 23  # a block smaller than this is not worth a thread
@@ -60,7 +58,7 @@ TUNING = Tuning()
 
 
 def memory() -> float:
-    """The bytes of memory that this process may use; infinite if unknown."""
+    """Return the bytes of memory available to this process; infinity if unknown."""
     known = [math.inf]
     try:
         known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -1,1 +1,1 @@
-"""Columns of a table: their types, how text, dates and gaps become numbers."""
+"""Columns of a table: types, and the encoding of text, dates and missing values."""

@@ -1,4 +1,4 @@
-"""The columns of a data frame of any make, or of an array, as ``RawColumn``."""
+"""Convert the columns of a data frame of any library, or of an array, to ``RawColumn``."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from sparsepath.tables.features import RawColumn, typed
 
 
 class RawTable:
-    """Columns of all types, from which rows can be taken."""
+    """Columns of all types, with selection of rows."""
 
     def __init__(self, cells: Iterable[RawColumn]) -> None:
         self.cells = tuple(cells)
@@ -31,14 +31,14 @@ class RawTable:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns are numbers or booleans, as they came, and none is missing."""
+        """True if all columns are numbers or booleans without missing values or conversion."""
         return all(
             column.kind in ("number", "flag") and not column.style and not column.n_missing
             for column in self.cells
         )
 
     def codes(self) -> Floats:
-        """A number for every value, equal for equal values: only good for telling rows apart."""
+        """Return an integer per value, equal for equal values, to compare rows."""
         made = np.empty(self.shape, order="F")
         for j, column in enumerate(self.cells):
             if column.kind in ("text", "ordered"):
@@ -52,7 +52,7 @@ class RawTable:
 def raw_table(
     columns: Mapping[str, NDArray[Any]], orders: Mapping[str, tuple[str, ...]] | None = None
 ) -> RawTable:
-    """A table of arrays: numbers, booleans, dates, or objects that are text or None."""
+    """Return a table of arrays: numbers, booleans, dates, or objects (text or None)."""
     return RawTable(
         typed(_of_values(name, values, (orders or {}).get(name, ())))
         for name, values in columns.items()
@@ -61,7 +61,7 @@ def raw_table(
 
 @contextmanager
 def placed(path: object) -> Iterator[None]:
-    """Add the file name to errors about a column."""
+    """Context manager that adds the file name to errors about a column."""
     try:
         yield
     except InputError as error:
@@ -86,14 +86,14 @@ def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> RawCo
 
 
 def table_of(X: Any, formats: DateFormats = None) -> RawTable:
-    """A table of any make with its columns typed; see ``typed``."""
+    """Return a table with inferred column types; see ``typed``."""
     if isinstance(X, RawTable):
         return X
     return RawTable(typed(column, formats) for column in cells_of(X))
 
 
 def names_of(X: Any) -> list[str] | None:
-    """The names of the columns of a data frame; None for arrays."""
+    """Return the column names of a data frame; None for arrays."""
     if isinstance(X, RawTable):
         return X.columns
     frame = _frame(X)
@@ -101,7 +101,7 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def text_names_of(X: Any) -> list[str] | None:
-    """As ``names_of``, but a frame whose columns are only numbered, as pandas does, has none."""
+    """Return column names like ``names_of``, but None for a frame with numbered columns."""
     if isinstance(X, RawTable):
         return X.columns
     frame = _frame(X)
@@ -123,7 +123,7 @@ def _frame(X: Any) -> Any:
 
 
 def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) -> list[RawColumn]:
-    """The columns of a table, all or those that are named (of arrays: places, of so many)."""
+    """Return all columns of a table, or those given by name (for arrays: by position)."""
     frame: Any = X if isinstance(X, RawTable) else _frame(X)
     if frame is None:
         return _of_array(X, names, of)
@@ -182,7 +182,7 @@ def _of_series(name: str, series: Any, native: Any) -> RawColumn:
 
 
 def _kind(name: str, kind: Any, native: Any) -> str:
-    """What a column holds, in the words of its own library if others have none."""
+    """Return the kind of a column, from the types of its own library if necessary."""
     if str(kind) != "Unknown" or not hasattr(native, "dtypes"):
         return str(kind)
     own = zip(native.columns, native.dtypes, strict=True)
@@ -190,7 +190,7 @@ def _kind(name: str, kind: Any, native: Any) -> str:
 
 
 def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
-    """The values of an ordered category, in order."""
+    """Return the values of an ordered category, in order."""
     import narwhals as nw
 
     if isinstance(kind, nw.Enum):
@@ -203,7 +203,7 @@ def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
 
 
 def _text(name: str, value: Any) -> Any:
-    """The value itself, None if it is missing or blank."""
+    """Return the text of a value; None if it is missing or blank."""
     if isinstance(value, list | tuple | np.ndarray):
         raise InputError(f"column {name!r} holds lists, which are no text; leave it out.")
     if _is_gone(value) or (isinstance(value, str) and not value.strip()):
@@ -221,7 +221,7 @@ def _text(name: str, value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """A date or a time as NumPy has it, without its time zone."""
+    """Return a date or time as a NumPy value without time zone."""
     if _is_gone(value):
         return np.datetime64("NaT", "us")
     plain = value.replace(tzinfo=None) if hasattr(value, "hour") else value
@@ -233,5 +233,5 @@ def _numbers(values: Sequence[Any]) -> Any:
 
 
 def _is_gone(value: Any) -> bool:
-    """Whether this is None, NaN or NaT, or what pandas calls NA, which is not to be compared."""
+    """True for None, NaN, NaT and pandas' NA, which cannot be compared."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)

@@ -22,7 +22,7 @@ _EPOCH = np.datetime64("1970-01-01", "us")
 
 
 def check_formats(formats: Any) -> None:
-    """Refuse what is no format, or none by name.
+    """Raise an error for invalid date formats or unknown columns.
 
     >>> check_formats({"sold": "%d.%m.%Y"})
     >>> check_formats("dd.mm.yyyy")
@@ -43,7 +43,9 @@ def check_formats(formats: Any) -> None:
 
 
 def dated(name: str, values: NDArray[Any], formats: DateFormats) -> NDArray[Any]:
-    """Texts as dates (``datetime64``) if a format for them is known; other values as they are."""
+    """Return texts as dates (``datetime64``) if a format is known for them, else the values
+    unchanged.
+    """
     form = formats.get(name) if isinstance(formats, Mapping) else formats
     if not form or values.dtype.kind not in "OUS":
         return values
@@ -67,7 +69,7 @@ def dated(name: str, values: NDArray[Any], formats: DateFormats) -> NDArray[Any]
 
 
 def guessed(texts: Iterable[str]) -> list[str]:
-    """The usual formats that all of some texts fit.
+    """Return the common formats that all texts match.
 
     >>> guessed(["13.04.2023", "01.12.2022"]), guessed(["07/11/2023"])
     (['%d.%m.%Y'], ['%d/%m/%Y', '%m/%d/%Y'])
@@ -86,13 +88,13 @@ def _fits(text: str, form: str) -> bool:
 
 
 def as_days(moments: NDArray[Any]) -> Floats:
-    """Dates as days since 1970-01-01; missing ones are NaN."""
+    """Return dates as days since 1970-01-01; missing dates are NaN."""
     days = (moments.astype("datetime64[us]") - _EPOCH) / np.timedelta64(1, "D")
     return np.where(np.isnat(moments), np.nan, np.asarray(days, dtype=np.float64))
 
 
 def written_dates(days: Floats, kind: str, format: str = "") -> NDArray[Any]:
-    """Days since 1970-01-01 as text: the nearest day, or of the kind "time" the nearest minute.
+    """Return days since 1970-01-01 as text, rounded to the day or, for "time", to the minute.
 
     >>> written_dates(np.array([19460.4, 19460.6]), "date").tolist()
     ['2023-04-13', '2023-04-14']
@@ -111,5 +113,5 @@ def written_dates(days: Floats, kind: str, format: str = "") -> NDArray[Any]:
 
 
 def kind_of_dates(days: Floats) -> str:
-    """What dates as days are: "date" if all are whole days, else "time"."""
+    """Return "date" if all values are whole days, else "time"."""
     return "date" if bool((days[np.isfinite(days)] % 1 == 0).all()) else "time"

@@ -63,7 +63,7 @@ LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of a table, and all that was learnt to make numbers of it."""
+    """A column of a table with its fitted encoding."""
 
     name: str  # see the module
     kind: str
@@ -79,12 +79,12 @@ class Feature:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it had no value at all."""
+        """True if the column had no values."""
         return self.kind == "category" and self.missing != "error" and not self.fill
 
     @property
     def labels(self) -> list[str]:
-        """The names of its columns."""
+        """Names of the output columns."""
         made = [self.name]
         if self.kind == "category":
             made = [f"{self.name}={value}" for value in self.values]
@@ -93,16 +93,16 @@ class Feature:
         return made + [f"{self.name} is missing"] * self.flagged
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "Feature":
-        """Make of ``to_dict``'s answer, or of what JSON made of it, the same again."""
+        """Return the feature that ``to_dict`` converted."""
         return cls(**{**record, "values": tuple(record["values"]), "fill": tuple(record["fill"])})
 
     def columns(self, cells: "RawColumn") -> Floats:
-        """Its columns of numbers, rows x columns."""
+        """Return the output columns, rows x columns."""
         gone, values = self._values(cells)
         if gone.any() and self.missing == "error":
             raise InputError(f"{missing_said({self.name: int(gone.sum())}, len(gone))}.")
@@ -119,7 +119,7 @@ class Feature:
         return np.asarray(made, dtype=np.float64)
 
     def _values(self, cells: "RawColumn") -> tuple[NDArray[np.bool_], Any]:
-        """Which are missing; and numbers, parts of dates, or texts."""
+        """Return a mask of missing values, and numbers, parts of dates or texts."""
         if self.kind == "date":
             return _parts(cells, self.values, self.format)
         if self.kind == "category":
@@ -142,7 +142,7 @@ class Feature:
         return np.isnan(numbers), numbers
 
     def unseen(self, cells: "RawColumn") -> list[str]:
-        """Values of a category that have no indicator."""
+        """Return values of a category without an indicator."""
         if self.kind != "category":
             return []
         known = {*self.values, None}
@@ -151,12 +151,13 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """One column of a table as it came: its name, values and type.
+    """One raw column of a table: name, values and type.
 
-    ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date"; values are
+    ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date". Values are
     float64 with NaN, texts with None, or datetime64 with NaT. Numbers that were text have a
-    ``style`` and perhaps a ``unit``. Of a column that is read in passes ``counts`` says how often
-    each value occurs, None where it is missing, and ``values`` has each of them once.
+    ``style``
+    and possibly a ``unit``. For a column read in passes, ``counts`` has the frequency of each value
+    (None: missing), and ``values`` has each value once.
     """
 
     name: str
@@ -168,21 +169,21 @@ class RawColumn:
     counts: Counter[Any] | None = None
 
     def rows(self, rows: Any) -> "RawColumn":
-        """Some rows of it; made here, since ``replace`` is slow where there are many columns."""
+        """Return some rows (``replace`` would be slow for many columns)."""
         given = self.name, self.kind, self.values[rows], self.order, self.unit, self.style
         return RawColumn(*given, self.counts)
 
     def counted(self) -> Counter[Any]:
-        """How often each value occurs, missing ones as None."""
+        """Return the frequency of each value; None counts missing values."""
         return Counter(self.values.tolist()) if self.counts is None else self.counts
 
     def counted_texts(self) -> Counter[str]:
-        """How often each text occurs."""
+        """Return the frequency of each text."""
         return Counter({text: n for text, n in self.counted().items() if text is not None})
 
     @property
     def n_missing(self) -> int:
-        """How many values are missing."""
+        """Return the number of missing values."""
         if self.counts is not None:
             return self.counts[None]
         if self.kind in ("text", "ordered"):
@@ -190,7 +191,7 @@ class RawColumn:
         return int((np.isnat if self.kind == "date" else np.isnan)(self.values).sum())
 
     def texts(self) -> list[str | None]:
-        """The values as text; whole numbers without a point."""
+        """Return the values as text; whole numbers without a decimal point."""
         if self.kind in ("text", "ordered"):
             return self.values.tolist()
         if self.kind == "date":
@@ -198,7 +199,7 @@ class RawColumn:
         return [None if math.isnan(v) else f"{v:.17g}" for v in self.values.tolist()]
 
     def numbers(self, unit: str = "", style: str = "") -> Floats:
-        """The values as numbers; texts as they are written."""
+        """Return the values as numbers; texts are parsed."""
         if self.kind in ("number", "flag"):
             return self.values
         if self.kind not in ("text", "ordered"):
@@ -220,10 +221,10 @@ class RawColumn:
 
 
 def typed(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
-    """Text that is numbers as numbers, text that is dates as dates; all else as it is.
+    """Convert text columns of numbers or dates to numbers or dates.
 
-    That is a matter of how a table is written, and nothing that is learnt from it: it is settled
-    for all rows together. Raises ``InputError`` for what is half one thing and half another.
+    This depends on the format of a table, so it uses all rows and is not repeated in folds. Raises
+    ``InputError`` for columns that are only partly convertible.
     """
     name = cells.name
     if cells.kind != "text":
@@ -246,7 +247,7 @@ def typed(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
 
 
 def unclear_dates(texts: Iterable[str]) -> str:
-    """What to do about dates in a format that is not known."""
+    """Return advice for dates in an unknown format."""
     texts = list(texts)
     forms = guessed(texts) or ["%d.%m.%Y"]
     others = f" or {forms[1]!r}" if len(forms) > 1 else ""
@@ -264,7 +265,7 @@ def learn(
     max_categories: int,
     date_format: DateFormats = None,
 ) -> Feature:
-    """What is to be known of a column, of its kind, to make numbers of it."""
+    """Fit the encoding of a column."""
     values: tuple[str, ...] = cells.order
     form: str | None = ""
     if cells.kind == "date":
@@ -290,7 +291,7 @@ def _has_hours(cells: RawColumn) -> bool:
 
 
 def _filled(feature: Feature, cells: RawColumn) -> Feature:
-    """With what stands for missing values."""
+    """Return the feature with the replacement of missing values."""
     gone, values = feature._values(cells)
     if feature.kind == "category":
         counts = cells.counted_texts()
@@ -309,14 +310,14 @@ def _filled(feature: Feature, cells: RawColumn) -> Feature:
 
 
 def _medians(values: Floats) -> list[float]:
-    """Of each column; as NumPy's, which takes long to begin where there are many short columns."""
+    """Return the median of each column (faster than NumPy's for many short columns)."""
     ordered = np.sort(values, axis=0)
     low, high = (len(values) - 1) // 2, len(values) // 2
     return [(a + b) / 2 for a, b in zip(ordered[low].tolist(), ordered[high].tolist(), strict=True)]
 
 
 def _middle_two(values: Floats, counts: Sequence[int]) -> Floats:
-    """The two in the middle, which may be the same, of values that occur so often each."""
+    """Return the two middle values, possibly equal, of values with frequencies."""
     order = np.argsort(values, kind="stable")
     ends = np.cumsum(np.asarray(counts)[order])
     ranks = [(int(ends[-1]) - 1) // 2, int(ends[-1]) // 2]
@@ -362,7 +363,7 @@ def _parts(
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The unit, in small letters or empty, and the number as it is written; ("", text) if none."""
+    """Return unit (lower case or empty) and number of a text; ("", text) if there is none."""
     found = QUANTITY.fullmatch(text.strip())
     if found is None:
         return "", text.strip()
@@ -382,7 +383,7 @@ def _read(written: str, style: str) -> float:
 def _quantity(
     name: str, texts: Sequence[str | None], counts: Mapping[str, int]
 ) -> tuple[str, str] | None:
-    """The unit and the style of a column of numbers; None if it is not one.
+    """Return the unit and the number style of a column of numbers; None for other text.
 
     >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["12 kg", "3 kg"], ["1,234"], ["59,0"])]
     [('kg', 'plain'), ('', 'comma'), ('', 'decimal')]
@@ -459,7 +460,7 @@ def target_numbers(y: Any, formats: DateFormats = None) -> tuple[Any, dict[str, 
 
 
 def quoted(values: Iterable[object], limit: int = QUOTED) -> str:
-    """The first few of some values.
+    """Return the first few of some values in quotes.
 
     >>> quoted("abcd")
     "'a', 'b', 'c' and 1 more"
@@ -470,7 +471,7 @@ def quoted(values: Iterable[object], limit: int = QUOTED) -> str:
 
 
 def missing_said(counts: Mapping[str, int], rows: int) -> str:
-    """What to do about missing values."""
+    """Return advice for missing values."""
     one = len(counts) == 1
     most = max(counts, key=lambda name: counts[name])
     named = quoted(counts, NAMED_GAPS if len(counts) <= NAMED_GAPS else QUOTED)
@@ -484,7 +485,7 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
 
 
 def dates_said(names: Sequence[str]) -> str:
-    """What to do about dates."""
+    """Return advice for dates."""
     one = len(names) == 1
     return (
         f"dates in column{'' if one else 's'} {quoted(names, 5)}: dates='parts' (--dates parts) "

@@ -88,7 +88,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.date_format = date_format
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what the columns are.
+        """Fit the encoding of all columns.
 
         Parameters
         ----------

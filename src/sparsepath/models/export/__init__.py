@@ -1,7 +1,7 @@
-"""Fitted models for other languages: Python, JavaScript, C, SQL, ONNX, JSON.
+"""Export of fitted models to Python, JavaScript, C, SQL, ONNX and JSON.
 
-Every model is a formula of a few parts (``predictors.py``), and every language has a module
-here that writes any formula: a new method is exported by saying what its formula is.
+Every model is a formula with a few kinds of terms (``predictors.py``). Each language has a module
+here that writes any formula, so a new method can be exported once it provides its formula.
 """
 
 from sparsepath.models.export.skl2onnx import register_skl2onnx

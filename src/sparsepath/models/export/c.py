@@ -1,4 +1,4 @@
-"""Models as one C99 file: constant arrays, no allocation, nothing but ``math.h``."""
+"""Export models as one C99 file: constant arrays, no allocation, only ``math.h``."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ INVERSE = {
 
 
 def c(subject: Subject) -> str:
-    """C99: a struct of the inputs, ``sparsepath_scores``, and ``_predict`` or ``_label``."""
+    """Return C99 code: a struct of inputs, ``sparsepath_scores``, ``_predict`` or ``_label``."""
     formula = subject.formula
     d, outputs = len(subject.inputs), formula.n_outputs
     fields, values = _fields(subject)
@@ -86,7 +86,7 @@ def c(subject: Subject) -> str:
 
 
 def _fields(subject: Subject) -> tuple[list[str], list[str]]:
-    """The fields of a row, and the inputs of the formula in terms of them."""
+    """Return the fields of a row, and the inputs of the formula as expressions of these fields."""
     if subject.terms is None:
         made = [f"x_{name}" for name in subject.identifiers()]  # no keyword of C begins so
         fields = [
@@ -113,14 +113,14 @@ def _fields(subject: Subject) -> tuple[list[str], list[str]]:
 
 
 def _place(term: Term, terms: list[Term]) -> tuple[str, str]:
-    """The field that a term is made of: a column, and of a date its part."""
+    """Return the field that a term is computed from: a column or a part of a date."""
     if term.kind == "missing":  # any part of a date tells that
         term = next((t for t in terms if t.kind == "part" and t.name == term.name), term)
     return term.name, term.value if term.kind == "part" else ""
 
 
 def _term(term: Term, here: str, is_text: bool) -> str:
-    """A column of numbers; NAN if a value is missing and must not be."""
+    """Return the expression of a numeric column; NAN for a missing value that is not imputed."""
     gone = f"{here} == NULL" if is_text else f"isnan({here})"
     if term.kind == "missing":
         return f"{gone} ? 1.0 : 0.0"
@@ -246,9 +246,9 @@ def _braced(values: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """A string literal: bytes of UTF-8, all but plain characters escaped.
+    """Return a string literal in UTF-8 with all special characters escaped.
 
-    A question mark is not plain: two begin a trigraph, which C99 replaces in literals too.
+    Question marks are escaped too: two of them begin a trigraph, which C99 replaces in literals.
     """
     if "\0" in text:
         raise InputError(
@@ -263,5 +263,5 @@ def _text(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text for a comment, without trigraphs."""
+    """Return text for a comment, without trigraphs."""
     return re.sub(r"\?(?=\?)", "? ", one_line(text))

@@ -1,11 +1,11 @@
-"""Models as ONNX graphs, by onnx's own helpers.
+"""Export models as ONNX graphs.
 
-The graph takes ``X`` with all the columns that the fit had, as scikit-learn's converters do, in
-double or single precision; within, everything is in double. The model of a table takes each column
-that it needs as an input of its own, samples x 1: numbers, with NaN for what is missing; text, with
-"" for it; dates as seconds since 1970, in double, because ONNX has none. A value that the model has
-no answer for makes it NaN. Outputs: ``variable``, samples x targets, of a regressor; ``label`` and
-``scores`` of a classifier; with an underscore behind them if a column has that name.
+The input ``X`` has all columns of the fit, like scikit-learn's converters, in double or single
+precision; the graph computes in double precision. The model of a table has one input per required
+column, samples x 1: numbers (NaN if missing), text ("" if missing), dates as seconds since 1970
+in double precision, because ONNX has no date type. A value that the model cannot handle gives
+NaN. Outputs: ``variable``, samples x targets, for regression; ``label`` and ``scores`` for
+classification; an underscore is appended if a column has the same name.
 """
 
 import json
@@ -23,7 +23,7 @@ DAY = 86400.0
 
 
 def onnx(subject: Subject, dtype: str = "double") -> bytes:
-    """The graph as the bytes of an .onnx file; ``dtype`` is double or float."""
+    """Return the graph as the bytes of an .onnx file; ``dtype`` is "double" or "float"."""
     try:
         from onnx import checker, helper
     except ImportError as error:
@@ -78,7 +78,7 @@ class Graph:
                 )
 
     def name(self, wanted: str) -> str:
-        """A name for what the graph makes, which no column has."""
+        """Return a name for an output that no column has."""
         while wanted in self.columns:
             wanted += "_"
         return wanted
@@ -133,7 +133,7 @@ class Graph:
     # Columns of a table -------------------------------------------------------------------------
 
     def given(self, name: str, shape: list[int | None], kind: int | None = None) -> str:
-        """An input; numbers come back in double."""
+        """Add an input; numbers are cast to double."""
         kind = kind or (FLOAT if self.single else DOUBLE)
         first = name not in self.inputs
         self.inputs[name] = kind, shape
@@ -143,7 +143,7 @@ class Graph:
         return self.node("Cast", name, out=double, to=DOUBLE) if first else self.name(double)
 
     def _term(self, term: Term) -> str:
-        """A column of numbers, samples x 1."""
+        """Add a numeric column, samples x 1."""
         if self._is_text(term.name):
             return self._told(self.given(term.name, [None, 1], STRING), term)
         is_date = any(t.kind == "part" for t in self._of(term.name))
@@ -162,7 +162,7 @@ class Graph:
         return any(term.kind in ("equals", "place") for term in self._of(name))
 
     def _told(self, text: str, term: Term) -> str:
-        """What a text stands for, by a table; what is not in it has no place, or is another."""
+        """Map text to numbers with a table; unknown text gives NaN or the value for other text."""
         nothing = np.nan
         if term.kind == "place":
             table = {value: float(place) for place, value in enumerate(term.values)}
@@ -183,10 +183,11 @@ class Graph:
         return self.node("Cast", found, to=DOUBLE)
 
     def _part(self, seconds: str, part: str) -> str:
-        """A part of a date.
+        """Add a part of a date.
 
-        Years are counted from March, so that the day that some of them have more is their last:
-        then 5 months have 153 days from anywhere, 4 years 1461, 100 years 36524, 400 years 146097.
+        Years start in March, so that the leap day is the last day of a year. Then any 5 months from
+        March
+        or August have 153 days, 4 years 1461, 100 years 36524, and 400 years 146097.
         """
         days = self._floor(seconds, DAY)
         if part == "weekday":  # the first of January 1970 was the fourth day of its week
@@ -216,11 +217,11 @@ class Graph:
         return self.node("Add", x, self.constant([value]))
 
     def _floor(self, x: str, length: float) -> str:
-        """How many whole lengths are in x."""
+        """Return the integer quotient of x and a length."""
         return self.node("Floor", self.node("Div", x, self.constant([length])))
 
     def _rest(self, x: str, length: float) -> str:
-        """What is left of x after its whole lengths."""
+        """Return the remainder of x after division by a length."""
         whole = self.node("Mul", self._floor(x, length), self.constant([length]))
         return self.node("Sub", x, whole)
 
@@ -246,7 +247,7 @@ class Graph:
         return self.node("Exp", self.node("Mul", total, self.constant(-units.sharpness)))
 
     def _inverse_link(self, out: str) -> str:
-        """The prediction, from its logarithm or root."""
+        """Apply the inverse link (exponential or square) to the output."""
         link = self.subject.formula.link
         if link == "sqrt":
             root = self.node("Max", out, self.constant([0.0]))
@@ -255,7 +256,7 @@ class Graph:
         return grown if link == "log" else self.node("Sub", grown, self.constant([1.0]))
 
     def _probabilities(self, out: str) -> None:
-        """Of the classes, one column each."""
+        """Class probabilities, one column per class."""
         if self.subject.formula.n_outputs == 1:
             out = self.node("Concat", self.node("Sub", out, out), out, axis=1)
         grown = self.node("Mul", out, self.constant([self.subject.slope]))
@@ -283,5 +284,5 @@ class Graph:
 
 
 def _are_numbers(labels: list[Any]) -> bool:
-    """Whether ONNX has integers for them."""
+    """True if ONNX can represent the labels as integers."""
     return all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels)

@@ -1,7 +1,7 @@
-"""Models as one function of a row in Python or JavaScript, which need nothing else.
+"""Export models as one function of a row in Python or JavaScript, without dependencies.
 
-Both are written the same way: the numbers of the formula as arrays, and below them a short function
-that is the formula. A row is a mapping of column names (Python), or an object (JavaScript).
+Both contain the numbers of the formula as arrays, followed by a short function that evaluates it. A
+row is a mapping of column names (Python) or an object (JavaScript).
 """
 
 import json
@@ -199,7 +199,7 @@ _PARTS: dict[str, dict[str, str]] = {
 
 
 def python(subject: Subject) -> str:
-    """A Python module without imports but ``math``."""
+    """Return a Python module that imports only ``math``."""
     about, said = (
         one_line(text).replace("\\", "/").replace('"', "'")
         for text in (subject.about, subject.units_said)
@@ -209,7 +209,7 @@ def python(subject: Subject) -> str:
 
 
 def javascript(subject: Subject) -> str:
-    """One JavaScript function, for browsers and Node."""
+    """Return one JavaScript function for browsers and Node."""
     said = one_line(subject.units_said)
     texts = {"about": one_line(subject.about), "in_units": f"// {said}.\n" if said else ""}
     return _filled(
@@ -275,7 +275,7 @@ def _filled(
 
 
 def _kinds(subject: Subject) -> list[dict[str, Any]]:
-    """For a form to fill in: of each column what may be typed."""
+    """Return the kind of value of each column, for an input form."""
     unit = {name: {"unit": unit} for name, unit in subject.units.items()}
     if subject.terms is None:
         return [{"kind": "number", **unit.get(name, {})} for name in subject.inputs]

@@ -1,4 +1,4 @@
-"""Converters for skl2onnx, so that selectors can stand in what it converts, as a pipeline's end."""
+"""Converters for skl2onnx: selectors alone or as the last step of a pipeline."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def register_skl2onnx(*selectors: type) -> None:
 
 
 def _no_shapes(operator: Any) -> None:
-    """The parser has said all there is of types and shapes."""
+    """Do nothing: the parser already determined types and shapes."""
 
 
 def _parser(alias: str) -> Any:
@@ -75,7 +75,7 @@ def _subject(model: Any) -> Subject:
 
 
 def _converted(scope: Any, operator: Any, container: Any) -> None:
-    """The nodes of the graph under names that nobody else has."""
+    """Add the nodes of the graph with unique names."""
     from onnx import helper
     from skl2onnx.common.data_types import DoubleTensorType
 

@@ -1,16 +1,16 @@
-"""Models as one SQL expression, for SQLite and DuckDB.
+"""Export models as one SQL expression for SQLite and DuckDB.
 
-Numbers have an exponent, which makes them doubles in every dialect (DuckDB takes 0.1 for a
-decimal). tanh(v) is written 1 - 2 / (exp(2 v) + 1), the exponent held below 700, since not every
-SQLite has tanh; exp is one of SQLite's mathematical functions. A row with a missing value gives
-NULL, unless something stands for it. SQLite's import of CSV makes every value a text, and an empty
-one of what is missing, so that in expressions on a table the empty text is no value, and flags may
-be spelt; DuckDB compares numbers with texts of numbers only, hence the casts. Dates must be DATE or
-TIMESTAMP in DuckDB, and texts such as 2024-12-31 in SQLite. For three classes and more the scores
-are made once, in a subquery within the expression.
-
-SQLite takes a quoted name that is no column for a text, and a text that is no number for 0. So the
-expression begins with a test, which gives NULL where a column is missing or an empty text.
+- Numbers are written with an exponent, which makes them doubles in every dialect (DuckDB reads 0.1
+  as a decimal).
+- tanh(v) is written as 1 - 2 / (exp(2 v) + 1), with the exponent limited to 700, because not every
+  SQLite has tanh.
+- A row with a missing value gives NULL, unless the model imputes it. SQLite imports all CSV values
+  as text and missing values as empty text, so expressions treat empty text as missing.
+- DuckDB compares numbers only with texts of numbers, hence the casts.
+- Dates must be DATE or TIMESTAMP in DuckDB, and text such as 2024-12-31 in SQLite.
+- With three or more classes, a subquery computes the scores once.
+- SQLite interprets an unknown quoted name as text, and text that is not a number as 0. So the
+  expression begins with a test that gives NULL if a column is missing.
 """
 
 import math
@@ -22,7 +22,7 @@ from sparsepath.models.predictors import Tanh
 
 
 def sql(subject: Subject) -> str:
-    """One expression: the prediction, or the label of the class; a comment has the units."""
+    """Return one expression: the prediction or the class label; a comment states the units."""
     _check_names(subject.columns)
     said = f"/* {one_line(subject.units_said)} */\n" if subject.units else ""
     test = _test(subject)
@@ -30,7 +30,7 @@ def sql(subject: Subject) -> str:
 
 
 def sql_probability(subject: Subject) -> str:
-    """The probability of the second class; with three and more, one expression for each."""
+    """Return the probability of the second class; with three or more, one expression per class."""
     if subject.classes is None:
         raise InputError("the model predicts numbers, which have no probabilities; use sql.")
     _check_names(subject.columns)
@@ -48,12 +48,12 @@ def sql_probability(subject: Subject) -> str:
 
 
 def _held(exponent: str) -> str:
-    """An exponent that exp can take."""
+    """Return an exponent limited to the range of exp."""
     return f"CASE WHEN {exponent} > 7e2 THEN 7e2 ELSE {exponent} END"
 
 
 def _check_names(names: list[str]) -> None:
-    """Refuse names that no column of an SQL table can have."""
+    """Raise an error for names that no column of an SQL table can have."""
     for name in names:
         if not name or "\0" in name:
             raise InputError(f"SQL has no columns of the name {name!r}; rename it, and fit again.")
@@ -65,7 +65,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _test(subject: Subject) -> str:
-    """The beginning of a CASE that gives NULL for a column that is not there; see the module."""
+    """Return the beginning of a CASE that gives NULL if a column is missing."""
     if subject.terms is None:
         wrong = [
             f"CAST({_column(name)} AS VARCHAR) NOT IN ('', {_literal(name)})"
@@ -82,7 +82,7 @@ def _test(subject: Subject) -> str:
 
 
 def _answers(subject: Subject) -> list[str]:
-    """An expression per output, or one for the label."""
+    """Return one expression per output, or one for the label."""
     outputs = _outputs(subject)
     if subject.classes is None:
         return outputs
@@ -111,7 +111,7 @@ _BACK = {
 
 
 def _outputs(subject: Subject) -> list[str]:
-    """An expression per output."""
+    """Return one expression per output."""
     formula = subject.formula
     z = [_column(name) for name in subject.inputs]
     if subject.terms is not None:
@@ -149,7 +149,9 @@ _PARTS = {"year": "%Y", "month": "%m", "day": "%d", "weekday": "%w", "hour": "%H
 
 
 def _term(term: Term) -> str:
-    """A column of numbers that is made of one of the table; NULL if a value must not be missing."""
+    """Return a numeric column computed from a table column; NULL for a missing value that is not
+    imputed.
+    """
     name = _column(term.name)
     text = f"NULLIF(CAST({name} AS VARCHAR), '')"
     if term.kind == "missing":

@@ -1,7 +1,7 @@
-"""What is to be written: a formula, and how the outside world calls its inputs and outputs.
+"""A model to export: its formula and the names of its inputs and outputs.
 
-A model of ``TableSelector`` is a formula of columns that ``TablePreparation`` made. Each of these
-is one of the terms below, expressions on columns of the table that every language can write down.
+A model of ``TableSelector`` is a formula of the columns created by ``TablePreparation``. Each of
+these is one of the terms below: an expression of table columns that every language can write.
 """
 
 import math
@@ -24,7 +24,7 @@ from sparsepath.tables.units import unit_of
 
 @dataclass(frozen=True)
 class Term:
-    """One column of numbers."""
+    """One numeric column."""
 
     # "number", "flag", "equals" (1 if the value is value), "place" (of the value among values),
     # "part" (value is the part of a date) or "missing" (1 if there is no value).
@@ -38,18 +38,18 @@ class Term:
 
     @property
     def may_lack(self) -> bool:
-        """Whether there is an answer for a missing value."""
+        """True if the term handles missing values."""
         return self.fill is not None or self.absent or self.kind == "missing"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, without what does not matter."""
+        """Return plain values, without irrelevant fields."""
         every = {"value": self.value, "values": list(self.values), "fill": self.fill}
         told = {name: value for name, value in every.items() if value not in ("", [], None)}
         return {"kind": self.kind, "column": self.name, **told, "may_lack": self.may_lack}
 
 
 def terms(preparation: TablePreparation) -> list[Term]:
-    """A term for each column made."""
+    """Return a term for each output column of a preparation."""
     return [term for feature in preparation.features_ for term in _terms(feature)]
 
 
@@ -72,7 +72,7 @@ def _terms(feature: Feature) -> list[Term]:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model of one size, ready to be written."""
+    """A model of one size, ready for export."""
 
     formula: Formula
     inputs: list[str]  # the names of the columns in use, in the formula's order
@@ -91,7 +91,7 @@ class Subject:
 
     @classmethod
     def of(cls, model: Any, size: int | None = None) -> "Subject":
-        """The model of a fitted estimator, or of a saved model, at one of its sizes."""
+        """Return the model of a fitted estimator or saved model at one of its sizes."""
         models = getattr(model, "models_", None)
         if not models:
             raise InputError(
@@ -135,24 +135,24 @@ class Subject:
 
     @property
     def units_said(self) -> str:
-        """One line on the units, for a comment; empty if none is known."""
+        """Return the units as one line for a comment; empty if none is known."""
         told = "; ".join(f"{name} in {unit}" for name, unit in self.units.items())
         return f"Units: {told}" if told else ""
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the table that are needed, each once."""
+        """Required columns of the table, without repetition."""
         if self.terms is None:
             return self.inputs
         return list(dict.fromkeys(term.name for term in self.terms))
 
     @property
     def scaled(self) -> bool:
-        """Whether the inputs are not taken as they are."""
+        """True if the inputs are scaled."""
         return bool(self.formula.centre.any() or (self.formula.scale != 1).any())
 
     def identifiers(self, names: list[str] | None = None) -> list[str]:
-        """Names for the inputs, or for others, that any language takes, all different."""
+        """Return unique identifiers, valid in any language, for the inputs or other names."""
         found: list[str] = []
         for name in self.inputs if names is None else names:
             plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "x"
@@ -184,7 +184,7 @@ def check_size(size: int, models: Iterable[int]) -> None:
 
 
 def one_line(text: str) -> str:
-    r"""Text for a comment: no line breaks, and nothing that could end the comment.
+    r"""Return text for a comment: no line breaks, and nothing that could end the comment.
 
     >>> one_line("a */ b\nc")
     'a * / b c'
@@ -194,7 +194,7 @@ def one_line(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number, exact, as all languages here read it: with a point or an exponent.
+    """Return an exact number literal for all languages, with a point or an exponent.
 
     >>> number(1.0), number(0.1), number(-1e-300)
     ('1.0', '0.1', '-1e-300')

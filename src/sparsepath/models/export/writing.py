@@ -1,4 +1,4 @@
-"""``export``: write a fitted model in another language."""
+"""``export``: convert a fitted model to another language."""
 
 import json
 import os
@@ -18,7 +18,7 @@ SCHEMA = {"schema": "sparsepath/formula", "schema_version": 1}
 
 
 def as_json(subject: Subject) -> str:
-    """The formula itself; ``predictors.py`` says what its parts mean."""
+    """Return the formula as JSON; ``predictors.py`` explains its parts."""
     formula, units = subject.formula, subject.formula.units
     hidden: dict[str, Any] | None = None
     if units is not None and formula.coef is not None:
@@ -65,9 +65,9 @@ def export(
     size: int | None = None,
     dtype: str | None = None,
 ) -> str | bytes:
-    """A fitted model in another language; see ``FORMATS``.
+    """Return a fitted selector or saved model as a program in another language.
 
-    ``model`` is a fitted selector or a saved model; the rest is as for ``PathSelector.export``.
+    ``FORMATS`` lists the languages; the parameters are those of ``PathSelector.export``.
     """
     if to not in FORMATS:
         raise InputError(f"to={to!r}; use one of {', '.join(FORMATS)}.")
