@@ -1,8 +1,8 @@
-"""Judging a procedure by what it never saw: honest error, permutation null, stability.
+"""Assessment of a procedure: honest error, permutation test, stability.
 
-``out_of_sample.py`` repeats a procedure with parts of the data left out and keeps every loss;
-``correction.py`` corrects the error of a chosen size for the choice; ``honest.py`` puts both into
-a record. ``null.py`` repeats the search on shuffled targets, ``stability_selection.py`` on halves.
+``out_of_sample.py`` repeats a procedure with parts of the data held out and records every loss;
+``correction.py`` corrects the error of a chosen size for the choice; ``honest.py`` combines both.
+``null.py`` repeats the search on permuted targets, ``stability_selection.py`` on random halves.
 ``planning.py`` estimates the run time.
 """
 

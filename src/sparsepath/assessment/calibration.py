@@ -1,18 +1,18 @@
-"""The slope that turns scores into probabilities, fitted to samples that were left out.
+"""Slope that converts scores to probabilities, fitted to held-out samples.
 
-Scores of samples that a model was fitted to are too far apart, most of all in wide data; those of
-samples left out are not. With scores s_ic of sample i for class c (two classes: 0 and the score),
+Scores of training samples are too extreme, especially with many columns; scores of held-out samples
+are not. With scores s_ic of sample i for class c (two classes: 0 and the score),
 
     p_ic = exp(a s_ic) / sum over j of exp(a s_ij)
 
-the slope a minimises the log loss. One slope, and no offset, keeps the order and the winner. The
-target of the sample's own class of n_c samples is (n_c + 1) / (n_c + C), those of the C - 1 others
-1 / (n_c + C), so that separated classes have a finite slope (Platt 1999, *Probabilistic outputs for
-support vector machines*). The loss is convex in a, its derivatives are
+the slope a minimises the log loss. A single slope without offset keeps the order and the predicted
+class. The target of the true class with n_c samples is (n_c + 1) / (n_c + C), that of the C - 1
+others 1 / (n_c + C), so that separated classes have a finite slope (Platt 1999, *Probabilistic
+outputs for support vector machines*). The loss is convex in a, with derivatives
 
     g = mean over i of sum over c of (p_ic - t_ic) s_ic        h = mean over i of var_p(s_i)
 
-and Newton's steps are held between the ends of an interval in which g changes its sign.
+Newton steps are limited to an interval in which g changes its sign.
 """
 
 import numpy as np
@@ -27,7 +27,8 @@ CLOSE = 1e-10
 
 
 def slope_of(scores: Floats, index: Indices, weights: Floats, n_classes: int) -> float:
-    """The slope for scores (samples x classes, one column for two) of samples left out.
+    """Return the slope for scores (samples x classes, one column for two classes) of held-out
+    samples.
 
     >>> f = np.array([[-1.0], [-0.5], [0.5], [1.0]])
     >>> steep = slope_of(f, np.array([0, 0, 1, 1]), np.ones(4), 2)
@@ -71,5 +72,5 @@ def slope_of(scores: Floats, index: Indices, weights: Floats, n_classes: int) ->
 
 
 def some_rows(n: int) -> NDArray[np.intp]:
-    """At most ``MOST_ROWS`` of n rows, evenly spaced."""
+    """Return at most ``MOST_ROWS`` of n rows, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).round().astype(np.intp))

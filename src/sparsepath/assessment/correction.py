@@ -1,64 +1,65 @@
-r"""The error of the chosen model, corrected for having been chosen.
+r"""Bootstrap correction of the error of a chosen size, and its interval.
 
-The least of several left-out errors is too good: where the curve is flat, chance decides which
-size is least, and the chosen size is the one that was lucky. The remedy is to choose and to
-measure on different samples. Rows of the matrix of left-out losses are drawn with replacement, as
-many as there are; the size is chosen on the rows drawn, by the rule that chose on all of them, and
-its loss is measured on the rows that were not drawn (Tsamardinos, Greasidou and Borboudakis 2018,
-*Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation*). No model
-is fitted again. With o_b(k) for the error of size k on the rows that draw b leaves, s_b for the
-size chosen in it, and s and e(s) for the chosen size and its error on all rows,
+The minimum of several held-out errors is too optimistic: if the curve is flat, chance decides which
+size is the minimum. The correction chooses and measures on different samples. Rows of the matrix of
+held-out losses are drawn with replacement, with the original sample size. The size is chosen on the drawn
+rows, by the same rule as on all rows, and its loss is measured on the rows that were not drawn
+(Tsamardinos, Greasidou and Borboudakis 2018, *Bootstrapping the out-of-sample predictions for
+efficient and accurate cross-validation*). No model is refitted. With o_b(k) for the error of size k
+on the rows that draw b leaves out, s_b for the size chosen in draw b, and s and e(s) for the chosen
+size and its error on all rows,
 
     error = e(s) + mean over b of  o_b(s_b) - o_b(s).
 
-The mean of o_b(s) is e(s), so this is the mean of o_b(s_b) with less noise: where every draw
-chooses s, nothing is corrected. A difference counts at most the error of the smallest model, so
-that wild losses in a few draws do not decide the mean. Error rate and area under the curve of
-classifiers are corrected by the same choices in the same draws, on their own losses; for the
-latter, pairs of samples that are both left.
+The mean of o_b(s) is e(s), so this is the mean of o_b(s_b) with less noise: if every draw chooses
+s, the correction is zero. A difference is limited to the error of the smallest model, so that huge
+losses in a few draws do not dominate the mean. Error rate and AUC of classifiers are corrected with
+the same choices in the same draws, on their own losses; AUC uses pairs of samples that are both
+left out.
 
-Where the procedure was done in several ways, such as with several penalties (``LeftOut.others``),
-every draw chooses a way by the same rule first (``out_of_sample.py``), and s_b is a size of it.
+If the procedure was done in several ways, such as with several penalties (``LeftOut.others``),
+every draw first chooses a way by the same rule (``out_of_sample.py``), and s_b is a size of it.
 
-**The empty model** is the same in every draw and needs no correction: if it is chosen, its own
+**Empty model.** It is the same in every draw and needs no correction: if it is chosen, its own
 error and interval are reported (``honest.py``).
 
-The interval. Losses are skewed (a squared error has few large ones), so the mean is studentised
-on a logarithmic scale: with e and s for the mean and standard error of the losses of the chosen
-size, and the same of draws with a star, the quantiles of log(e*/e) / (s*/e*) give the multiples of
-the relative standard error that reach up and down from the estimated error. No multiple is larger
-than ``MOST_MULTIPLE``, the quantile of Student's t with two degrees of freedom: draws without the
-one loss that makes the mean would give any number. Three things are added to the square of s, since
-the risk of one model is wanted and s only says how well the mean over models like it is known:
+**Interval.** Losses are skewed, so the mean is studentised on a logarithmic scale: with e and s for
+the mean and standard error of the losses of the chosen size, and a star for draws, the quantiles of
+log(e*/e) / (s*/e*) give the multiples of the relative standard error for the two ends. No multiple
+is larger than ``MOST_MULTIPLE``, the quantile of Student's t with two degrees of freedom, because
+draws without the one loss that dominates the mean would give any number. Three terms are added to
+the square of s, because the risk of one model is wanted and s measures only how well the mean over
+similar models is known:
 
-- models of other samples have other errors: ``BETWEEN`` times the variance of the errors of parts
-  that the samples in them do not explain (a half: an estimate from few parts that is cut at zero is
+- models fitted to other samples have other errors: ``BETWEEN`` times the between-fold variance of
+  errors that sampling does not explain (one half: an estimate from few folds that is cut at zero is
   too large on average);
 - another sample would have led to another size: the mean square, over draws, of
   e(size of the draw) - e(chosen size);
 - another random assignment to folds would have given another error: the variance between
-  assignments, where there are several.
+  assignments, if there are several.
 
-The first two count at most the square of the error each.
+The first two are each limited to the square of the error.
 
-``UPWARD``. The models of all folds share most of their rows, so that features which fit a sample by
-chance seem good in all folds, and no draw of rows shows that. The interval therefore reaches up
-further: with ``FULLY`` samples or fewer by this part, with more by less in proportion. Models worse
-than the upper end, of 300 simulated data sets each, without this and with it:
+**Upper end.** The models of all folds share most of their rows, so features that fit a sample by
+chance appear good in all folds, which draws of rows cannot show. The upper end is therefore
+extended by the fraction ``UPWARD`` with up to ``FULLY`` samples, and proportionally less with more
+samples. Fraction of models worse than the upper end, in 300 simulated data sets each, without and
+with it:
 
     regression, 100 x 10 / 40 x 10 / 40 x 200     0.06 / 0.08 / 0.09     0.02 / 0.01 / 0.03
     two classes, 100 x 20 / 40 x 10 / 60 x 300    0.15 / 0.11 / 0.12     0.04 / 0.05 / 0.05
     regression, 500 x 30 (100 data sets)          0.04                   0.04
 
-``experiments/honest.py`` measures how often such intervals hold the true risk.
+``experiments/honest.py`` measures how often such intervals contain the true risk.
 
-Mistakes are counted, and of a few many draws have none at all, which no quantile on a logarithmic
-scale can hold. So the upper end of a rate is at least the rate at which so few mistakes, or fewer,
-are seen in one case of twenty (Clopper and Pearson 1934, *The use of confidence or fiducial limits
+**Error rates.** Many draws of few mistakes contain none, which quantiles on a logarithmic scale
+cannot represent. So the upper end of a rate is at least the rate at which as few mistakes occur
+with probability 5 % (Clopper and Pearson 1934, *The use of confidence or fiducial limits
 illustrated in the case of the binomial*).
 
-Samples that hang together (a group) are drawn together. Beyond ``MOST_BUNDLES`` samples, random
-bundles of them are drawn instead.
+Dependent samples (a group) are drawn together. With more than ``MOST_BUNDLES`` samples, random
+bundles of samples are drawn.
 """
 
 import math
@@ -90,7 +91,7 @@ AT_ONCE = 1 << 16  # numbers of an array that stays in the cache
 
 @dataclass(frozen=True)
 class Corrected:
-    """The error of a chosen size, its interval, and further metrics for classification."""
+    """Error of a chosen size, its interval, and further metrics for classification."""
 
     error: float
     interval: tuple[float, float]
@@ -99,14 +100,16 @@ class Corrected:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The rows that each draw leaves, and what was chosen on the others; sizes by their place."""
+    """Rows left out by each draw, and the indices of the sizes chosen on the other rows."""
 
     left: Floats  # (B, C): one for each cluster of samples that is not drawn
     sizes: NDArray[np.intp]  # (B,): chosen in each draw
     size: int  # chosen on all rows
 
     def luck(self, shares: Floats, totals: Floats, most: float) -> float:
-        """By how much the chosen size seems better than it is; see above."""
+        """Return by how much the error of the chosen size is too optimistic; see the module
+        docstring.
+        """
         known = self.left @ shares > 0
         if not known.any():
             return 0.0
@@ -115,7 +118,9 @@ class Draws:
         return float(np.clip(each, -most, most).mean())
 
     def luck_in_order(self, scores: Sequence[PartScores], of_row: NDArray[np.intp]) -> float:
-        """The same for pairs in the wrong order; ``of_row`` is the cluster of each sample."""
+        """Return the optimism for wrongly ordered pairs; ``of_row`` is the cluster of each
+        sample.
+        """
         count = min(len(self.sizes), max(1, PAIRED_DRAWS // len(of_row)))
         sizes, left = self.sizes[:count], self.left[:count][:, of_row]
         total = 0.0
@@ -127,7 +132,7 @@ class Draws:
 
 
 def _disorder(rows: Floats, scores: Sequence[PartScores], place: int) -> Floats:
-    """For each draw, the share of wrongly ordered pairs of samples in it; NaN if it has none."""
+    """Return, for each draw, the fraction of wrongly ordered pairs; NaN without pairs."""
     n = rows.shape[1]
     wrong, weight = np.zeros((2, n, n))
     for part in scores:
@@ -140,7 +145,7 @@ def _disorder(rows: Floats, scores: Sequence[PartScores], place: int) -> Floats:
 
 
 def corrected(found: LeftOut, rule: Any, level: float = 0.9, n_draws: int = N_DRAWS) -> Corrected:
-    """The error and the figures of the size that ``rule`` chooses, corrected for the choice."""
+    """Return the corrected error and figures of the size that ``rule`` chooses."""
     with Threads(1):  # for products of a millisecond others would only wait for each other
         return _corrected(found, rule, level, n_draws)
 
@@ -180,21 +185,21 @@ def _corrected(found: LeftOut, rule: Any, level: float, n_draws: int) -> Correct
 
 
 def around(error: float, spread: float, n: float) -> tuple[float, float]:
-    """A 90 % interval of an error of n samples that nothing was chosen by, on a log scale."""
+    """Return a 90 % interval of an error of n samples without any choice, on a log scale."""
     reach = float(ndtri(0.95)) * spread / error if error > 0 else 0.0
     return error * math.exp(-reach), error * math.exp(min(_upward(n) * reach, 700.0))
 
 
 def _upward(n: float) -> float:
-    """By what factor an interval reaches further up; see above."""
+    """Return the factor that extends the upper end of an interval; see the module docstring."""
     return 1.0 + UPWARD * min(1.0, FULLY / n)
 
 
 def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str, float]:
-    """The figures for classification at the chosen size, corrected in the same draws.
+    """Return the classification figures at the chosen size, corrected with the same draws.
 
-    The one that is the ``error`` itself is not computed a second time. Probabilities are known of
-    the way that was chosen only, among whose sizes the draws ``own`` have chosen.
+    The figure that equals the ``error`` is not computed again. Probabilities are available only for
+    the chosen way; the draws ``own`` have chosen among its sizes.
     """
     if found.figures is None:
         return {}
@@ -229,7 +234,7 @@ def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str
 
 
 def _scores_of_ways(found: LeftOut) -> list[PartScores]:
-    """Scores in every part, one column for each size of every way."""
+    """Return the scores in every fold, one column per size of every way."""
     ways = [each.figures.scores for each in (found, *found.others) if each.figures is not None]
     return [
         replace(
@@ -246,9 +251,9 @@ def _share(value: float) -> float:
 
 
 def shifts(found: LeftOut, rule: Any, n_draws: int = N_DRAWS) -> Floats:
-    """For each draw, e(size of the draw) - e(chosen size); see above.
+    """Return, for each draw, e(size of the draw) - e(chosen size); see the module docstring.
 
-    The draws are the same for all whose samples and weights are.
+    The draws are the same for all results with the same samples and weights.
     """
     shares, totals = _every_way(found)
     all_rows = np.ones((1, len(shares)))
@@ -260,14 +265,16 @@ def shifts(found: LeftOut, rule: Any, n_draws: int = N_DRAWS) -> Floats:
 
 
 def _drawn(shares: Floats, n_draws: int) -> tuple[Floats, Floats]:
-    """Which rows are drawn how often, and which are not, in the draws that leave both some."""
+    """Return how often rows are drawn, and which are left out, in draws where both sets are
+    nonempty.
+    """
     drawn, away = _draws(len(shares), n_draws)
     usable = (away @ shares > 0) & (drawn @ shares > 0)
     return (drawn, away) if usable.all() else (drawn[usable], away[usable])
 
 
 def _every_way(found: LeftOut) -> tuple[Floats, Floats]:
-    """As ``bundles``, with a column for each size of every way, those of ``found`` first."""
+    """Return ``bundles`` with a column for each size of every way, those of ``found`` first."""
     shares, totals = bundles(found)
     return shares, np.hstack([totals, *(bundles(other)[1] for other in found.others)])
 
@@ -275,7 +282,7 @@ def _every_way(found: LeftOut) -> tuple[Floats, Floats]:
 def _both_chosen(
     found: LeftOut, rule: Any, drawn: Floats, shares: Floats, totals: Floats
 ) -> tuple[int, NDArray[np.intp]]:
-    """The column chosen on all rows, of the way that was chosen already, and on each draw."""
+    """Return the column chosen on all rows, within the chosen way, and on each draw."""
     alone, all_rows = replace(found, others=(), place=0), np.ones((1, len(shares)))
     [size] = _chosen(alone, rule, all_rows, shares, totals[:, : len(found.sizes)])
     return int(size), _chosen(found, rule, drawn, shares, totals)
@@ -284,7 +291,7 @@ def _both_chosen(
 def _chosen(
     found: LeftOut, rule: Any, rows: Floats, shares: Floats, totals: Floats
 ) -> NDArray[np.intp]:
-    """The column that a rule takes on the rows of each draw: a way, and a size of it."""
+    """Return the column (a way and one of its sizes) that a rule chooses on each draw."""
     ways, every = (found, *found.others), np.arange(len(rows))
     counts = np.array([len(way.sizes) for way in ways], dtype=np.intp)
     ends = np.cumsum(counts)
@@ -312,7 +319,7 @@ def _chosen(
 
 @lru_cache(maxsize=1)  # 16 MB at most
 def _draws(n: int, times: int) -> tuple[Floats, Floats]:
-    """How often each of n rows is drawn in so many draws, and 1 where it is not; always equal."""
+    """Return how often each of n rows is drawn, and 1 where it is not; deterministic."""
     rng = np.random.default_rng(SEED)
     drawn: Floats = rng.multinomial(n, np.full(n, 1.0 / n), times).astype(np.float64)
     away: Floats = (drawn == 0).astype(np.float64)
@@ -322,25 +329,25 @@ def _draws(n: int, times: int) -> tuple[Floats, Floats]:
 
 
 def spreads(found: LeftOut) -> Floats:
-    """How far the error of one model of each size may be from the honest one, as an s.d."""
+    """Return by size the standard deviation of the error of one model around the honest error."""
     return np.sqrt(found.errors_se**2 + _beyond(found))
 
 
 def _beyond(found: LeftOut) -> Floats:
-    """The variance of the error of one model that the samples do not explain, by size."""
+    """Return by size the variance of the error of one model that sampling does not explain."""
     return np.minimum(BETWEEN * found.between, found.errors**2) + found.repeats_sd**2
 
 
 def highest_rate(found: LeftOut, rate: float) -> float:
-    """Upper bound of the error rate: 5 % of samples would show ``rate`` or less."""
+    """Return an upper bound of the error rate: 5 % of samples would show ``rate`` or less."""
     counted = float(1.0 / np.square(found.weights[found.known]).sum())
     return unseen(found.yardstick, counted, rate * counted)
 
 
 def unseen(yardstick: str, n: float, mistakes: float = 0.0) -> float:
-    """The error rate at which n samples show so few mistakes, or fewer, in 5 % of cases.
+    """Return the error rate at which n samples have at most so many mistakes with probability 5 %.
 
-    Zero for losses that do not count mistakes: there none at all is an exact fit.
+    Zero for losses that do not count mistakes, where a loss of zero is an exact fit.
 
     >>> round(unseen("error rate", 40), 4), round(1 - 0.05 ** (1 / 40), 4)
     (0.0722, 0.0722)
@@ -351,12 +358,12 @@ def unseen(yardstick: str, n: float, mistakes: float = 0.0) -> float:
 
 
 def _means(rows: Floats, shares: Floats, totals: Floats) -> Floats:
-    """Mean losses of every size over the rows of each draw; rows may be repeated."""
+    """Return the mean losses of every size over the rows of each draw; rows may be repeated."""
     return rows @ totals / (rows @ shares)[:, None]
 
 
 def _mean_and_se(rows: Floats, shares: Floats, totals: Floats) -> tuple[Floats, Floats]:
-    """The mean loss of one size over the rows of each draw, and its standard error."""
+    """Return the mean loss of one size over the rows of each draw, and its standard error."""
     weight = rows @ shares
     mean = rows @ totals / weight
     squares = (
@@ -367,7 +374,7 @@ def _mean_and_se(rows: Floats, shares: Floats, totals: Floats) -> tuple[Floats, 
 
 
 def bundles(found: LeftOut) -> tuple[Floats, Floats]:
-    """What is drawn from: the weight of each cluster of samples, and weight times loss."""
+    """Return the units of drawing: the weight of each cluster of samples, and weight times loss."""
     shares = found.totals(np.ones((len(found.losses), 1)))[:, 0]
     totals = found.totals(found.losses)
     if len(shares) <= MOST_BUNDLES:
@@ -379,11 +386,11 @@ def bundles(found: LeftOut) -> tuple[Floats, Floats]:
 
 
 def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats:
-    """For each draw, standard errors of the differences to its least error.
+    """Return, for each draw, standard errors of the differences to its minimum error.
 
     With weights w_c, sums of losses t_ck, differences d_ck = t_ck - t_cj to the best size j and
-    their mean D_k, the square of the standard error is the sum over the rows drawn of
-    (d_ck - w_c D_k)^2, over the square of the weight drawn.
+    their mean D_k, the squared standard error is the sum over the drawn rows of (d_ck - w_c D_k)^2,
+    divided by the squared total weight.
     """
     found = np.empty((len(drawn), totals.shape[1]))
     weight = drawn @ shares
@@ -405,7 +412,7 @@ def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats
 def _way_gaps_se(
     drawn: Floats, shares: Floats, totals: Floats, columns: NDArray[np.intp], best: Any
 ) -> Floats:
-    """The same for the columns of each draw, one of every way; ``best`` of them has the least."""
+    """Return the same standard errors for one column per way; ``best`` has the minimum error."""
     found = np.zeros(columns.shape)
     if columns.shape[1] == 1:
         return found

@@ -1,37 +1,34 @@
-"""Parts to leave out: default folds that do not depend on the order of the rows.
+"""Held-out parts: default folds that do not depend on the order of the rows.
 
-Rows that are equal, in X and y, are one case: they are left out together, since a copy in the
-training part would give the answer away (but for rows that are equal by chance, see below).
-Rows of weight zero are no cases. The cases are put in an
-order of their own, by y, then by the first columns of X, then by a hash of the row, and are dealt
-to the folds at random from there; the seed is a hash of how the columns are ordered in it. So
+Rows that are equal in X and y form one case and are held out together, since a copy in the training
+fold would leak the answer (except for rows that are equal by chance, see below). Rows of weight
+zero are ignored. The cases are sorted by y, then by the first columns of X, then by a hash of the
+row, and assigned to folds at random; the seed is a hash of the order of the columns. So
 
 - every fold has its share of every class;
-- shuffling the rows, or writing a row twice instead of giving it weight two, changes no fold;
-- nor do other units of the columns or of y;
-- the folds are the same from memory, from files and from a cluster. The keys of all rows are listed
-  for it, by a pass over the first columns, and one over all columns if these do not distinguish the
-  rows.
+- shuffling the rows, or duplicating a row instead of giving it weight two, does not change the
+  folds;
+- neither do other units of the columns or of y;
+- folds are the same from memory, from files and from a cluster. This needs the keys of all rows:
+  one pass over the first columns, and one over all columns if these do not distinguish the rows.
 
-More than ``MANY_ROWS`` rows are put in the order of a hash of their values instead, so that eight
-bytes are kept of each; other units then give other folds.
+More than ``MANY_ROWS`` rows are sorted by a hash of their values instead, which needs eight bytes
+per row; other units then give other folds.
 
-Numbers are *not* dealt so that every fold has its share of small and large ones. Folds with equal
-means give the mean of the left-out samples away: the empty model would seem to have (1 - 1/n)
-times the variance where the truth is (1 + 1/n), four per cent too little with 50 samples.
+Folds are *not* stratified by the value of a numeric target. Folds with equal means reveal the mean
+of the held-out samples: the error of the empty model would be (1 - 1/n) times the variance instead
+of (1 + 1/n) times, four per cent too low with 50 samples.
 
-**Equal rows.** A copy on the other side of a split gives the answer away. But where there are few
-values to have, as in answers of yes and no, different samples are equal by chance, and anyone who
-leaves out all of them at once leaves out all that is known of such a case. Which of the two it is,
-is decided by how many pairs of rows would be equal if the columns, y among them, had nothing to do
-with each other: with C different rows and a_j pairs that agree in column j,
+**Equal rows.** A copy on the other side of a split leaks the answer. But with few possible values,
+such as yes/no answers, different samples are equal by chance, and holding out all of them removes
+all information on such a case. The decision uses the expected number of equal pairs if all columns,
+including y, were independent: with C distinct rows and a_j pairs that agree in column j,
 
     expected = n (n - 1) / 2  times the product over j of  a_j / (C (C - 1) / 2).
 
-If that is a hundredth of the pairs that are equal, or less, they are copies. Columns that do have
-to do with each other make chance likelier than this says; so where no column has values enough to
-distinguish most of the different rows, rows that occur more than three times on average are equal
-by chance too.
+If that is at most a hundredth of the observed equal pairs, these are copies. Dependent columns make
+equal rows more likely than this formula says; so if no column has enough values to distinguish most
+of the distinct rows, rows that occur more than three times on average are equal by chance too.
 """
 
 import warnings
@@ -64,7 +61,7 @@ TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Training and test rows, what that is called, and which rows hang together."""
+    """Training and test rows of the parts, their name, and the clusters of dependent rows."""
 
     splits: list[tuple[Rows, Rows]]
     label: str  # as "10-fold"
@@ -83,7 +80,7 @@ def parts_of(
     classes: bool = False,
     repeats: int = 1,
 ) -> Parts:
-    """Splits for ``validation``: a number of folds, a splitter, splits, "loo" or "time".
+    """Return the parts for ``validation``: a number of folds, splitter, splits, "loo" or "time".
 
     Folds are stratified if y are ``classes``. A number of folds is assigned ``repeats`` times.
     """
@@ -123,7 +120,7 @@ def parts_of(
 
 
 def check_validation(validation: Any, n: int | None = None) -> None:
-    """Refuse what stands for no parts; with the number of rows, splits that are no parts of them.
+    """Raise an error for an invalid ``validation`` or, given n rows, for invalid splits.
 
     >>> check_validation(10)
     """
@@ -149,7 +146,7 @@ def _nothing_like(validation: Any) -> InputError:
 
 
 def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
-    """Row numbers, ascending, of pairs that have no row on both sides."""
+    """Return ascending row numbers of splits; no row may be on both sides."""
     everyone = np.arange(n)
     found = [checked_split("validation", pair, i, everyone) for i, pair in enumerate(splits)]
     if not found:
@@ -158,10 +155,11 @@ def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
 
 
 def _in_time(n: int, groups: Any, clusters: Rows) -> Parts:
-    """Each part is predicted from all rows before it, and the first one not at all.
+    """Return parts in time order, each predicted from all rows before it; the first one only
+    trains.
 
-    The rows of a part are one cluster: errors of neighbouring rows are correlated, so that standard
-    errors come from what parts differ by.
+    The rows of a part form one cluster: errors of neighbouring rows are correlated, so standard
+    errors are computed from differences between parts.
     """
     if groups is not None:
         raise InputError("validation='time' goes by the order of the rows; leave groups out.")
@@ -176,7 +174,7 @@ def _in_time(n: int, groups: Any, clusters: Rows) -> Parts:
 
 
 def _singly(X: Any, y: Any, weights: Any) -> Parts:
-    """One case at a time, in the order in which they are first met."""
+    """Return one part per case, in order of first occurrence."""
     counted = _counted(y, weights)
     case, _ = cases(X, y, counted)
     rows = np.flatnonzero(counted)
@@ -190,12 +188,12 @@ def _singly(X: Any, y: Any, weights: Any) -> Parts:
 
 
 def _counted(y: Any, weights: Any) -> NDArray[np.bool_]:
-    """Which rows are samples."""
+    """Return the rows that count as samples."""
     return np.ones(len(y), dtype=bool) if weights is None else np.asarray(weights) > 0
 
 
 def _warn_of_copies(splits: list[tuple[Rows, Rows]], X: Any, y: Any, weights: Any) -> None:
-    """Say that rows which are left out have copies among the others."""
+    """Warn that held-out rows have copies among the training rows."""
     counted = _counted(y, weights)
     case, _ = cases(X, y, counted)
     if len(np.unique(case[counted])) == counted.sum():
@@ -249,14 +247,14 @@ def _folds(
 
 
 def _at_most(k: int, count: int, what: str) -> int:
-    """The number of folds, with a warning where there is less to deal."""
+    """Return the number of folds, with a warning if there are fewer cases."""
     if k > max(count, USUAL):  # nobody asked for the usual number
         warn_user(f"validation={k} is more than the {count} {what}: one is left out at a time.")
     return min(k, count)
 
 
 def dealt(labels: NDArray[np.intp], k: int, mark: int = 0, repeat: int = 0) -> Rows:
-    """The fold of each case, at random; those with the same labels (n x T) are spread evenly.
+    """Return the random fold of each case; cases with the same labels (n x T) are spread evenly.
 
     Every ``repeat`` is another assignment.
 
@@ -272,22 +270,22 @@ def dealt(labels: NDArray[np.intp], k: int, mark: int = 0, repeat: int = 0) -> R
 
 
 class ArrayRows:
-    """The rows of an array, a sparse matrix or a table in memory, as numbers."""
+    """Rows of an array, a sparse matrix or a table in memory, as numbers."""
 
     def __init__(self, X: Any) -> None:
         self.A = numbers(X)
         self.shape = self.A.shape
 
     def first(self, count: int) -> NDArray[np.float64]:
-        """The first columns."""
+        """Return the first columns."""
         return _dense(self.A[:, : min(count, self.shape[1])])
 
     def hashes(self) -> NDArray[np.uint64]:
-        """See ``row_hashes``."""
+        """Return a hash per row; see ``row_hashes``."""
         return row_hashes(self.A)
 
     def columns(self, rows: Rows) -> Iterator[NDArray[Any]]:
-        """The columns of some rows."""
+        """Return the columns of some rows."""
         some = self.A[rows]
         some = some.tocsc() if hasattr(some, "tocsc") else some
         yield from (_dense(some[:, [j]]).ravel() for j in range(self.shape[1]))
@@ -298,10 +296,10 @@ def _dense(A: Any) -> NDArray[np.float64]:
 
 
 def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
-    """For every row the place of its case in the order of cases, and a hash of that order.
+    """Return the case index of every row, and a hash of the order of the cases.
 
-    Rows that do not count share the place 0. Many rows are ordered by their hash alone, which is
-    all that is kept of them.
+    Rows that do not count have index 0. Many rows are sorted by their hash alone, which is all that
+    is kept of them.
     """
     X = SourceRows(X) if isinstance(X, Source) else ArrayRows(X)
     t = np.asarray(y)
@@ -336,7 +334,7 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
 
 
 def mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The same numbers in an order that has nothing to do with their size (as in splitmix64)."""
+    """Return hashes in an order unrelated to their size (as in splitmix64)."""
     z = hashes ^ (hashes >> np.uint64(30))
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)
@@ -345,7 +343,9 @@ def mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _in_order(keys: Sequence[Any], rows: Rows) -> tuple[Rows, Rows]:
-    """The rows in the order of their keys, the last first, and which differ from the one before."""
+    """Return the rows sorted by keys (the last key first), and which differ from the
+    previous one.
+    """
     keys = tuple(key[rows] for key in keys)
     order = np.lexsort(keys)
     new = np.ones(len(rows), dtype=np.intp)
@@ -356,7 +356,7 @@ def _in_order(keys: Sequence[Any], rows: Rows) -> tuple[Rows, Rows]:
 
 
 def numbers(X: Any) -> Any:
-    """The features as an array, or a sparse matrix by rows."""
+    """Return the features as an array, or as a sparse matrix by rows."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     if not hasattr(X, "codes"):
@@ -380,10 +380,10 @@ MOST_TIMES = 3  # times that a row of coarse columns may be there, on average, f
 
 
 def by_chance(columns: Iterable[NDArray[Any]], n: int, C: int, pairs: float) -> bool:
-    """Whether rows are equal by chance.
+    """Return whether rows are equal by chance.
 
-    ``columns`` are targets and features of the C different rows, or of some of them, and of all n
-    rows so many ``pairs`` are equal.
+    ``columns`` are targets and features of the C distinct rows, or of some of them; ``pairs`` is
+    the number of equal pairs among all n rows.
     """
     expected, widest = n * (n - 1) / 2, 0
     for column in columns:

@@ -90,15 +90,33 @@ class Honest:
 
     @property
     def gain(self) -> float:
-        """The part of the empty model's error that the features take away; below zero: none."""
+        """Fraction of the empty model's error that the features remove; negative if the model is
+        worse.
+        """
         return 1.0 - self.error / self.empty_error if self.empty_error else math.nan
 
     def at(self, path: SelectionPath, size: int) -> "Honest | None":
-        """The record of a size of the path, this one for its own; None without honest error."""
+        """Return the record of a size of a path, or None without honest errors.
+
+        Parameters
+        ----------
+        path : SelectionPath
+            Path with honest errors.
+        size : int
+            A size on the path; for the chosen size this record itself is returned.
+        """
         return self if size == self.size else self.requested(path, size)
 
     def requested(self, path: SelectionPath, size: int) -> "Honest | None":
-        """The record of a size that no rule has chosen, so that nothing needs a correction."""
+        """Return the uncorrected record of a requested size.
+
+        Parameters
+        ----------
+        path : SelectionPath
+            Path with honest errors.
+        size : int
+            A size on the path.
+        """
         if math.isnan(path.honest_error(size)):
             return None
         other = at(path, size, self.measure)
@@ -134,7 +152,7 @@ class Honest:
         return told[0].upper() + told[1:] + "."
 
     def _rooted(self) -> "Honest":
-        """A squared error in the units of the target."""
+        """Return a squared error in units of the target."""
         root = math.sqrt(self.error)
         low, high = (math.sqrt(max(end, 0.0)) for end in self.interval)
         spread = self.repeats_sd
@@ -148,7 +166,7 @@ class Honest:
         )
 
     def _complement(self, measure: str) -> "Honest":
-        """One less the error, where that has a name."""
+        """Return one minus the error, for measures where this has a name (AUC, concordance)."""
         low, high = self.interval
         return replace(
             self,
@@ -159,16 +177,16 @@ class Honest:
         )
 
     def __repr__(self) -> str:
-        """The sentence; ``to_dict`` has all values."""
+        """Return the sentence; ``to_dict`` has all values."""
         n = self.size
         return f"<Honest: {n} feature{'s' * (n != 1)}. {self.sentence()}>"
 
     def __str__(self) -> str:
-        """The sentence."""
+        """Return the sentence."""
         return self.sentence()
 
     def _repr_html_(self) -> str:
-        """The sentence, and for classification the confusion table."""
+        """Return the sentence and, for classification, the confusion table."""
         n = self.size
         made = f"<p><b>{n} feature{'s' * (n != 1)}.</b> {escape(self.sentence())}</p>"
         if self.confusion is not None:
@@ -181,19 +199,19 @@ class Honest:
         return made
 
     def assignments(self) -> str:
-        """How many random assignments to folds there are, and how far apart; "" if there is one."""
+        """Describe the random assignments to folds and their variation; "" if there is one."""
         if self.repeats_sd is None:
             return ""
         spread = f"standard deviation {brief(self.repeats_sd)} between them"
         return f"; mean of {self.repeats} random assignments to folds, {spread}"
 
     def between(self, written: Callable[[float], str] = brief) -> str:
-        """The interval in words; few samples may leave it open."""
+        """Describe the interval; with few samples it may be open."""
         low, high = map(written, self.interval)
         return f"{low} to {high}" if math.isfinite(self.interval[1]) else f"from {low} up"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         plain = asdict(replace(self, _sizes={}))
         del plain["_sizes"]
         return {**plain, "interval": list(self.interval)}
@@ -224,9 +242,10 @@ class HonestError(Summary):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing is recommended: shuffled targets do as well, or no features do.
+        """True if no features are recommended: permuted targets reach the same error, or no subset
+        helps.
 
-        That is, no set of features is clearly better than none on samples left out.
+        The latter means that no subset is clearly better than the empty model on held-out samples.
         """
         found = self.left_out
         none = self.chosen.size == 0 and (bool(found.others) or chosen_size(found, "one_se") == 0)
@@ -246,7 +265,13 @@ class HonestError(Summary):
         return told if self.null is None else f"{told} {self.null.sentence()}"
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per size: size, honest_error, honest_error_se."""
+        """Return a data frame with one row per size: size, honest_error, honest_error_se.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
+        """
         columns = {
             "size": list(self.sizes),
             "honest_error": self.errors.tolist(),
@@ -255,7 +280,13 @@ class HonestError(Summary):
         return make_frame(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the honest error against size."""
+        """Draw the honest error against size.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on.
+        """
         label = f"{self.chosen.measure} on samples left out ({self.chosen.validation})"
         least = self.sizes[int(np.argmin(self.errors))]
         chosen = {"min": least, "chosen": self.chosen.size}
@@ -343,7 +374,7 @@ def honest_error(
 
 
 def chosen_size(found: LeftOut, rule: Any) -> int:
-    """The size that a rule takes on the honest errors; see ``SelectionPath.choose``."""
+    """Return the size that a rule selects on the honest errors; see ``SelectionPath.choose``."""
     check_rule(rule)
     if is_size(rule):
         return at_most(int(rule), found.sizes)
@@ -353,13 +384,13 @@ def chosen_size(found: LeftOut, rule: Any) -> int:
 
 
 def is_by_chance(found: LeftOut, record: Honest, rule: Any) -> bool:
-    """Whether the best of several ways is, once corrected, not better than no features at all.
+    """Return whether the best of several ways is, after correction, no better than no features.
 
-    Among many ways one often seems better by chance. With "one_se", clearly better is wanted: by
-    the standard error of the difference, and by up to twice that with few samples: their parts
-    share what fits by chance. With alpha="auto", in 40 cases of noise each, no feature is
-    chosen of 40 x 200 in 36 (one standard error: 30), of 60 x 300 with two classes in 37 (32), of
-    100 x 20 in 40 (37), with two classes in 39 (37).
+    Among many ways, one often seems better by chance. With "one_se", the difference must exceed its
+    standard error, or up to twice that with few samples, where folds share features that fit by
+    chance. With alpha="auto" and 40 simulated noise data sets each, no feature is chosen of 40 x
+    200 in 36 (one standard error: 30), of 60 x 300 with two classes in 37 (32), of 100 x 20 in 40
+    (37), with two classes in 39 (37).
     """
     if not found.others or is_size(rule) or found.sizes[0] != 0 or record.size == 0:
         return False
@@ -369,7 +400,7 @@ def is_by_chance(found: LeftOut, record: Honest, rule: Any) -> bool:
 
 
 def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
-    """The path with the honest errors of its sizes."""
+    """Return the path with the honest errors of its sizes."""
     errors = found.errors
     best = found.sizes[int(np.argmin(errors))]
     figures = zip(errors, found.errors_se, found.gaps_se(best), spreads(found), strict=True)
@@ -378,10 +409,10 @@ def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
 
 
 def told(found: LeftOut, size: int, rule: Any) -> Honest:
-    """The record of a size that a rule has taken.
+    """Build the ``Honest`` record for a selected size.
 
-    A size that was requested, and the empty model, need no correction: nothing in them was chosen
-    by the errors, unless the procedure was done in several ways.
+    A requested size, and the empty model, need no correction: no choice used the errors, unless the
+    procedure was done in several ways.
     """
     place, each = found.sizes.index(size), by_size(found)
     error, spread = float(found.errors[place]), float(spreads(found)[place])
@@ -407,7 +438,7 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
 
 
 def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
-    """What the record of each size has beside its error, uncorrected."""
+    """Return the uncorrected attributes of the record of each size."""
     figures = {} if found.figures is None else found.figures.every()
     return {
         size: {
@@ -421,14 +452,14 @@ def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
 
 
 def confusion_at(found: LeftOut, place: int) -> tuple[tuple[float, ...], ...] | None:
-    """Samples by class and predicted class at one of the sizes; None for numbers."""
+    """Return samples by class and predicted class at one size; None for regression."""
     if found.figures is None or not len(found.figures.confusion):
         return None
     return tuple(tuple(row) for row in found.figures.confusion[place].tolist())
 
 
 def at(path: SelectionPath, size: int, measure: str) -> Honest:
-    """The record of a requested size of a path."""
+    """Return the record of a requested size of a path."""
     step, empty = path.step(size), path.steps[0].honest_error
     error, se = step.honest_error, step.honest_error_se
     n = path.data.get("n_samples", math.inf)

@@ -1,4 +1,4 @@
-"""Validation of data that are read in passes: which parts, and the shorter way to their models."""
+"""Validation of data that are read in passes: held-out parts and shared computations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,9 +18,9 @@ from sparsepath.errors import InputError
 
 
 def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts | None:
-    """The parts that ``validation`` leaves out; None if there are none, or they overlap.
+    """Return the parts that ``validation`` holds out; None if there are none or they overlap.
 
-    Few samples are left out in memory, several times; see ``repeating.data_by_rows``.
+    Few samples are validated in memory, several times; see ``repetitions.data_by_rows``.
     """
     asked = wanted(estimator, len(source))
     if asked is None or len(source) <= FEW_SAMPLES:
@@ -38,7 +38,7 @@ def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts
 
 
 def part_cells(source: Source, parts: Parts | None) -> Cells:
-    """A cell for each part; rows that are in none have one more."""
+    """Return a cell per part; rows in no part have one more."""
     if parts is None:
         return Cells()
     count = len(parts.splits)
@@ -51,10 +51,10 @@ def part_cells(source: Source, parts: Parts | None) -> Cells:
 def shorter_in_passes(
     source: Source, parts: Parts, search: Callable[[Any, int], tuple[Models, int | None] | None]
 ) -> Shorter:
-    """A shorter way to repetitions without each of the parts.
+    """Return a function that computes repetitions without each part from shared sums.
 
-    ``search`` gives the models that an estimator finds without a part, and the size with which the
-    method ended if it chooses that itself; None where it has no shorter way.
+    ``search`` returns the models that an estimator finds without a part, and the size at which the
+    method ended if it determines it; None if there is no shared computation.
     """
 
     def shorter(estimator: Any, repetitions: Sequence[Repetition]) -> Iterator[Searched | None]:

@@ -1,20 +1,20 @@
-"""Single columns that predict the target suspiciously well: leaks, most of the time.
+"""Single columns that predict the target suspiciously well, usually leaks.
 
 A column that is filled in after the target is known (a commission, a status code, the date of a
-cancellation) makes every estimate look excellent and the model useless. Such a column gives itself
-away by predicting the target nearly perfectly on its own. Each column is scored alone, by five-fold
-cross-validation, with two models: a line, and the mean of the target in each of up to 20 bins (each
-category, each frequent number and missing values are bins of their own). The better one counts, as
+cancellation) makes every estimate look excellent and the model useless. Such a column predicts the
+target nearly perfectly on its own. Each column is scored alone, by five-fold cross-validation, with
+two models: a line, and the mean of the target in each of up to 20 bins (each category, each
+frequent number and missing values have their own bins). The better score counts:
 
-    regression           R2 on the rows left out
-    two classes          AUC on the rows left out
+    regression           R2 on held-out rows
+    two classes          AUC on held-out rows
     more classes         1 - error rate / error rate of the most frequent class
 
-Levels: a column with R2 or accuracy gain from 0.98, or AUC from 0.99, is *suspicious* by itself.
-One from 0.8 (AUC 0.9) is a *candidate* if it leaves at most a tenth of what the next best column
-leaves unexplained; suspicious if that also holds against all other columns together, which the
-caller finds out by a search without it.
-A column that equals the target of an earlier row is a lag, known in time, and never a leak.
+A column with R2 or accuracy gain of at least 0.98, or AUC of at least 0.99, is *suspicious*. A
+column of at least 0.8 (AUC 0.9) is a *candidate* if it leaves at most a tenth of what the next best
+column leaves unexplained. It is suspicious if that also holds against all other columns together,
+which the caller determines by a search without it. A column that equals the target of an earlier
+row is a lag, known in time, and never a leak.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,8 +41,7 @@ LONGEST_LAG = 1000
 class Suspect:
     """A column that predicts the target well on its own.
 
-    ``score`` is what it reaches alone, ``measure`` says what that is: "R2", "AUC" or "accuracy
-    gain".
+    ``score`` is its score alone; ``measure`` is "R2", "AUC" or "accuracy gain".
     """
 
     name: str
@@ -52,16 +51,16 @@ class Suspect:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it explains nearly everything, whatever the other columns do."""
+        """True if it explains nearly everything, whatever the other columns do."""
         return self.score >= NEARLY_ALL[self.measure]
 
     def is_far_better(self, others: float) -> bool:
-        """Whether it leaves a small part of what all other columns leave, by their score."""
+        """True if it leaves a small fraction of what all other columns leave unexplained."""
         return 1.0 - self.score <= MUCH_BETTER * (1.0 - others)
 
     @property
     def sentence(self) -> str:
-        """What was found, without a full stop."""
+        """Describe the suspicion, without a full stop."""
         if self.determines:
             return f"column {self.name!r} alone determines the class"
         if self.measure == "R2":
@@ -73,7 +72,7 @@ class Suspect:
 
 
 def suspects(X: Any, names: Sequence[str], y: NDArray[Any], *, classes: bool) -> list[Suspect]:
-    """The columns that explain nearly everything, or far more than the next one, best first.
+    """Return suspicious columns and candidates, best first.
 
     ``X`` is a ``RawTable``, an array or a sparse matrix; ``classes`` says whether ``y`` are labels.
     """
@@ -96,7 +95,7 @@ def suspects(X: Any, names: Sequence[str], y: NDArray[Any], *, classes: bool) ->
 
 
 def _stand_out(found: Sequence[Suspect], k: int) -> bool:
-    """Whether the best k are certain, or candidates far better than the next column alone."""
+    """Return whether the best k are suspicious, or far better candidates than the next column."""
     last = found[k - 1]
     if last.is_certain or last.score < CANDIDATE[last.measure]:
         return last.is_certain
@@ -105,7 +104,7 @@ def _stand_out(found: Sequence[Suspect], k: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """The target as columns of numbers; each class is a column of zeros and ones."""
+    """The target as numeric columns; each class is a column of zeros and ones."""
 
     values: Floats  # (n, 1), or (n, classes)
     codes: NDArray[np.intp] | None
@@ -128,7 +127,7 @@ class _Target:
         return cls(np.eye(len(labels))[codes], codes, "accuracy gain")
 
     def score(self, column: NDArray[Any], rows: NDArray[np.intp], *, binned: bool) -> float:
-        """The better score of a line and of bins."""
+        """Return the better score of a line and of bins."""
         values, found = self.values[rows], [0.0]
         if column.dtype.kind == "f":
             known = np.where(np.isnan(column), np.nanmean(column), column)
@@ -139,7 +138,7 @@ class _Target:
         return max(found)
 
     def _reaches(self, bins: NDArray[np.intp], rows: NDArray[np.intp]) -> bool:
-        """Whether bins could reach a candidate's score at all, by the rows they were made of."""
+        """Return whether bins could reach a candidate's score, from their training score."""
         return (
             self._judged(_bin_means(bins, self.values[rows], bins), rows) >= CANDIDATE[self.measure]
         )
@@ -162,7 +161,7 @@ class _Target:
         return float(1.0 - wrong / (1.0 - np.bincount(codes).max() / len(codes)))
 
     def is_determined(self, column: NDArray[Any], rows: NDArray[np.intp]) -> bool:
-        """Whether no row that is left out gets another class than its own."""
+        """Return whether every held-out row gets its own class."""
         assert self.codes is not None
         one_hot = np.eye(int(self.codes.max()) + 1)[self.codes[rows]]
         predicted = _means_left_out(_bins(column), one_hot)
@@ -178,7 +177,7 @@ def _some_rows(n: int) -> NDArray[np.intp]:
 def _columns(
     X: Any, names: Sequence[str], rows: NDArray[np.intp]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Each column: numbers with NaN, or texts with None."""
+    """Yield each column: numbers with NaN, or texts with None."""
     if isinstance(X, RawTable):
         for cell in X.cells:
             values = cell.values[rows]
@@ -194,7 +193,7 @@ def _columns(
 
 
 def _bins(column: NDArray[Any]) -> NDArray[np.intp]:
-    """The bin of each row: texts by their value, numbers by quantiles, frequent ones alone."""
+    """Return the bin of each row: texts by value, numbers by quantiles, frequent numbers alone."""
     if column.dtype.kind != "f":
         texts = np.array(["" if value is None else f"={value}" for value in column.tolist()])
         return np.unique(texts, return_inverse=True)[1]
@@ -212,7 +211,7 @@ def _folds(n: int) -> NDArray[np.intp]:
 
 
 def _means_left_out(bins: NDArray[np.intp], values: Floats) -> Floats:
-    """For each row the mean of its bin in the other folds."""
+    """Return for each row the mean of its bin in the other folds."""
     fold, predicted = _folds(len(bins)), np.empty_like(values)
     for k in range(FOLDS):
         test = fold == k
@@ -221,7 +220,7 @@ def _means_left_out(bins: NDArray[np.intp], values: Floats) -> Floats:
 
 
 def _bin_means(bins: NDArray[np.intp], values: Floats, wanted: NDArray[np.intp]) -> Floats:
-    """Means by bin; one row of the overall mean is added to each, which empty bins have alone."""
+    """Return means by bin; a row with the overall mean is added to each, for empty bins."""
     size = int(max(bins.max(), wanted.max())) + 1
     counts = np.bincount(bins, minlength=size)
     mean = values.mean(0)
@@ -233,7 +232,7 @@ def _bin_means(bins: NDArray[np.intp], values: Floats, wanted: NDArray[np.intp])
 
 
 def _line_left_out(column: Floats, values: Floats) -> Floats:
-    """For each row what a line through the other folds predicts."""
+    """Return for each row the prediction of a line fitted to the other folds."""
     fold, predicted = _folds(len(column)), np.empty_like(values)
     for k in range(FOLDS):
         test = fold == k
@@ -252,7 +251,7 @@ def _r2(column: Floats, values: Floats) -> float:
 
 
 def _is_lag(X: Any, names: Sequence[str], name: str, y: NDArray[Any]) -> bool:
-    """Whether a column is the target of an earlier row, all along."""
+    """Return whether a column is the target of an earlier row throughout."""
     y = np.asarray(y)
     if y.dtype.kind not in "iuf":
         return False

@@ -1,23 +1,26 @@
-"""How far a prediction is off, sample by sample, on samples that the search never saw.
+"""Losses of predictions for held-out samples.
 
-A metric turns what a model puts out for some samples into one loss per sample, in the units of
-the criterion that its search minimised, so that the two can stand side by side:
+A metric converts the outputs of a model for some samples into one loss per sample, in the units of
+the criterion that the search minimised, so that both can be compared:
 
-squared    sum over targets of (y - f)^2; for classes the targets are +-1, one against the rest
-absolute   sum over targets of |y - f|
-zero_one   whether the class with the largest score is another; of equal scores the first wins
-balanced   the same, each class weighing alike
-logistic   minus the logarithm of the probability of the class
-auc        share of pairs of one sample of each class in the wrong order, ties half; a pair needs
-           two samples, so a part that is left out has one figure for all its samples
+squared    sum over targets of (y - f)^2; for classification the targets are +-1, one against the
+rest absolute   sum over targets of |y - f|
+zero_one   1 if the class with the largest score is wrong; the first class wins ties
+balanced   the same with equal total weight for each class
+logistic   minus the logarithm of the probability of the true class
+auc        fraction of pairs of one sample of each class in the wrong order, ties one half; a pair
+needs
+           two samples, so a held-out part has one value for all its samples
 ranking    half the mean of (d_i - d_j)^2 over pairs within a query, d = y - f: the squares about
-           the query's mean
-deviance   twice the loss in log likelihood to a perfect fit (Poisson, Gamma, Tweedie); outputs are
-           predicted means, above zero
-concordance   share of pairs in the wrong order of risk, ties half, where the sample with the
-           shorter time had the event; one figure for all samples of a part, as for auc
-disagreement  share of pairs within a query, with different targets, in the wrong order, ties half;
-           one figure for all samples of a part, as for auc
+           the mean of the query
+deviance   twice the difference in log likelihood from a perfect fit (Poisson, Gamma, Tweedie);
+outputs
+           are predicted means, above zero
+concordance   fraction of comparable pairs in the wrong order of risk, ties one half; in a
+comparable
+           pair, the sample with the shorter time had the event; one value per held-out part
+disagreement  fraction of pairs within a query, with different targets, in the wrong order, ties one
+           half; one value per held-out part
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +40,7 @@ TINY_MEAN = 1e-10  # what a predicted mean counts as that is not above zero
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is to be predicted: numbers, or classes and their codes."""
+    """Targets to predict: numbers, or classes and their codes."""
 
     values: Floats  # (n, T): numbers; for classes +-1, one column for two of them
     classes: NDArray[Any] | None = None  # the labels in order; None for numbers
@@ -58,19 +61,19 @@ class Truth:
         return cls(coded(index, len(classes)), classes, index, query)
 
     def __getitem__(self, rows: NDArray[np.intp]) -> "Truth":
-        """Some of the samples."""
+        """Return some of the samples."""
         index = None if self.index is None else self.index[rows]
         query = None if self.query is None else self.query[rows]
         return Truth(self.values[rows], self.classes, index, query)
 
 
 def squared(truth: Truth, outputs: Floats) -> Floats:
-    """Squares, summed over targets."""
+    """Squared errors, summed over targets."""
     return _over_targets(np.square(truth.values - outputs))
 
 
 def absolute(truth: Truth, outputs: Floats) -> Floats:
-    """Absolute differences, summed over targets."""
+    """Absolute errors, summed over targets."""
     return _over_targets(np.abs(truth.values - outputs))
 
 
@@ -79,13 +82,13 @@ def _over_targets(losses: Floats) -> Floats:
 
 
 def zero_one(truth: Truth, outputs: Floats) -> Floats:
-    """One where another class wins."""
+    """One if another class has the largest score."""
     assert truth.index is not None
     return winners(outputs) != truth.index
 
 
 def logistic(truth: Truth, outputs: Floats) -> Floats:
-    """Minus the logarithm of the probability given to the class."""
+    """Minus the logarithm of the probability of the true class."""
     assert truth.index is not None
     if outputs.shape[1] == 1:
         return -np.asarray(log_expit(truth.values[:, 0] * outputs[:, 0]))
@@ -94,7 +97,7 @@ def logistic(truth: Truth, outputs: Floats) -> Floats:
 
 
 def auc(truth: Truth, outputs: Floats) -> Floats:
-    """The share of wrongly ordered pairs; NaN if there is no pair."""
+    """Fraction of wrongly ordered pairs; NaN without pairs."""
     assert truth.index is not None
     second = truth.index == 1
     ours, others = outputs[second, 0], np.sort(outputs[~second, 0])
@@ -105,7 +108,7 @@ def auc(truth: Truth, outputs: Floats) -> Floats:
 
 
 def ranking(truth: Truth, outputs: Floats) -> Floats:
-    """Squares about the mean of the query; a sample alone in its query has nothing to compare."""
+    """Squares about the mean of the query; zero for a single sample in its query."""
     off = truth.values[:, 0] - outputs[:, 0]
     query = np.zeros(len(off), dtype=np.intp) if truth.query is None else truth.query
     counts = np.bincount(query)[query]
@@ -114,7 +117,7 @@ def ranking(truth: Truth, outputs: Floats) -> Floats:
 
 
 def disagreement(truth: Truth, outputs: Floats) -> Floats:
-    """The share of pairs within a query in the wrong order; NaN if there is no pair."""
+    """Fraction of pairs within a query in the wrong order; NaN without pairs."""
     y, f = truth.values[:, 0], outputs[:, 0]
     query = np.zeros(len(y), dtype=np.intp) if truth.query is None else truth.query
     wrong = pairs = 0.0
@@ -126,9 +129,9 @@ def disagreement(truth: Truth, outputs: Floats) -> Floats:
 
 
 def concordance(truth: Truth, outputs: Floats) -> Floats:
-    """The share of comparable pairs in the wrong order of risk; NaN if there is no pair.
+    """Fraction of comparable pairs in the wrong order of risk; NaN without pairs.
 
-    Targets are time and event; a pair is comparable if its shorter time is that of an event.
+    Targets are time and event; a pair is comparable if its shorter time is an event.
     """
     time, event, risk = truth.values[:, 0], truth.values[:, 1] > 0, outputs[:, 0]
     wrong = pairs = 0.0
@@ -141,7 +144,7 @@ def concordance(truth: Truth, outputs: Floats) -> Floats:
 
 
 def tweedie(truth: Truth, outputs: Floats, power: float) -> Floats:
-    """Unit deviances of predicted means; a mean that is not above zero counts as tiny."""
+    """Unit deviances of predicted means; a mean of zero or below counts as tiny."""
     y, mu = truth.values[:, 0], np.maximum(outputs[:, 0], TINY_MEAN)
     if power == 1:
         return np.asarray(2 * (xlogy(y, y / mu) - y + mu))
@@ -155,10 +158,10 @@ def tweedie(truth: Truth, outputs: Floats, power: float) -> Floats:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """One way to judge predictions: ``losses`` of samples, and what their mean is called.
+    """A metric: ``losses`` of samples and the name of their mean.
 
-    ``by_part`` says that the figure belongs to the samples of a part together, so that parts, not
-    samples, are what an error's spread is seen from.
+    ``by_part`` means that all samples of a part share one value, so that standard errors are
+    computed from parts, not samples.
     """
 
     name: str
@@ -167,7 +170,7 @@ class Yardstick:
     balanced: bool = False
 
     def by_size(self, truth: Truth, outputs: Mapping[int, Floats]) -> Floats:
-        """The losses of the samples, a column for each size."""
+        """Return the losses of the samples, one column per size."""
         if self.losses in (squared, absolute):  # of all sizes at once
             return self.losses(truth, np.stack(list(outputs.values()))).T
         if self.losses is zero_one and truth.index is not None:
@@ -192,7 +195,7 @@ DEVIANCES = {1.0: "Poisson deviance", 2.0: "Gamma deviance"}
 
 
 def deviance(power: float) -> Yardstick:
-    """The measure of a Tweedie deviance; power 1 is Poisson, 2 is Gamma."""
+    """Return the metric of a Tweedie deviance; power 1 is Poisson, 2 is Gamma."""
     name = DEVIANCES.get(power, f"Tweedie deviance (power {power:g})")
     return Yardstick(name, partial(tweedie, power=power))
 
@@ -203,7 +206,7 @@ RATES = tuple(
 
 
 def balancing(truth: Truth, weights: Floats) -> Floats:
-    """Weights in which every class counts alike."""
+    """Return weights that give every class the same total weight."""
     assert truth.index is not None
     totals = np.bincount(truth.index, weights)
     return weights / np.where(totals > 0, totals, 1.0)[truth.index]

@@ -1,16 +1,16 @@
-"""Is there any signal? The errors that the same search reaches on shuffled targets.
+"""Permutation test: the errors that the same search reaches on permuted targets.
 
-Shuffling y breaks every tie between X and y and leaves all else as it is, so the errors of the
-search on shuffled targets are what it reaches where there is nothing to find. With E for the
-errors of N shuffles and of the data themselves (N + 1 rows, one column per size), brought to one
-scale by the mean M_k and the standard deviation S_k of each column, the p-value of the path as a
-whole compares how far below the mean a row gets at its best size,
+Permuting y destroys every relation between X and y and changes nothing else, so the errors on
+permuted targets are those without any signal. Let E be the errors of N permutations and of the data
+themselves (N + 1 rows, one column per size), standardised by the mean M_k and the standard
+deviation S_k of each column. The p-value of the path compares how far below the mean a row gets at
+its best size,
 
     t_ik = (M_k - E_ik) / S_k,      T_i = max_k t_ik,      P = #{i : T_i >= T_0} / (N + 1),
 
-and the p-value at size k, adjusted for looking at all of them, is #{i : T_i >= t_0k} / (N + 1)
-(Westfall and Young 1993, *Resampling-Based Multiple Testing*, max-T). All rows are treated alike,
-so the level is exact whatever the distribution.
+and the p-value at size k, adjusted for all sizes, is #{i : T_i >= t_0k} / (N + 1) (Westfall and
+Young 1993, *Resampling-Based Multiple Testing*, max-T). All rows are treated alike, so the level is
+exact for any distribution.
 """
 
 import copy
@@ -76,19 +76,24 @@ class Null(Summary):
 
     @property
     def anything(self) -> bool:
-        """Whether the search found more than it finds in shuffled targets."""
+        """True if the search found more than on permuted targets."""
         return self.p_value <= LEVEL
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it found no more than that; fewer than 19 shuffles cannot say so."""
+        """True if it found no more than that; needs at least 19 permutations."""
         return not self.anything and len(self.null_errors) >= SHUFFLES
 
     def applied_to(self, model: Any) -> Any:
-        """A copy of a fitted estimator that takes this result into account.
+        """Return a copy of a fitted estimator that uses this result.
 
-        Its ``honest_`` has the p-value, and if nothing was found it uses the smallest model on its
-        path, as a rule the empty one.
+        Its ``honest_`` contains the p-value. If there is no signal, it uses the smallest model on
+        its path, usually the empty one.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            Estimator with a path.
 
         Examples
         --------
@@ -123,7 +128,15 @@ class Null(Summary):
         return f"No signal beyond noise {told}"
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per size: size, error, null_median, null_least, p_value."""
+        """Return a data frame with one row per size.
+
+        Columns: size, error, null_median, null_least, p_value.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
+        """
         columns = {
             "size": list(self.sizes),
             "error": self.errors.tolist(),
@@ -134,7 +147,13 @@ class Null(Summary):
         return make_frame(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the errors on the data above those on shuffled targets."""
+        """Draw the errors on the data and on permuted targets.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on.
+        """
         lower = "lower than" if self.anything else "not clearly lower than"
         title = f"p = {self.p_value:.3g}: {lower} where there is nothing to find"
         return pictures.plot_null(
@@ -208,7 +227,7 @@ def permutation_null(
 def _left_out(
     estimator: Any, X: Any, y: Any, given: Any, groups: Any, orders: list[Any]
 ) -> Iterator[Searched]:
-    """For predictors whose fit has no criterion: errors on samples left out, in each order."""
+    """Return errors on held-out samples in each order, for predictors without a criterion."""
     for order in (None, *orders):
         target = y if order is None else rows_of(y, order)
         found = left_out(estimator, X, target, FOLDS, fit_params=given, groups=groups)
@@ -218,7 +237,7 @@ def _left_out(
 
 
 def orders_of(y: Any, times: int, groups: Any = None, random_state: int = 0) -> list[Any]:
-    """So many random orders of the samples."""
+    """Return random orders of the samples."""
     if not isinstance(times, int) or times < 1:
         raise InputError(f"n_permutations={times!r}; give a whole number from 1 up.")
     rng = np.random.default_rng(random_state)
@@ -227,11 +246,11 @@ def orders_of(y: Any, times: int, groups: Any = None, random_state: int = 0) -> 
 
 
 def shuffled(rng: np.random.Generator, y: NDArray[Any], groups: Any = None) -> Any:
-    """The samples from which each gets its target: a random order, within groups if there are any.
+    """Return the sample from which each sample gets its target: a random order, within groups if
+    any.
 
-    Where y is the same throughout every group, as a diagnosis is that belongs to a patient, no
-    order within groups changes anything. Then the groups are what is drawn, and each gets the
-    target of another.
+    If y is constant within every group, such as a diagnosis of a patient, no order within groups
+    changes anything. Then whole groups are permuted, and each gets the target of another.
     """
     if groups is None:
         return rng.permutation(len(y))
@@ -246,7 +265,7 @@ def shuffled(rng: np.random.Generator, y: NDArray[Any], groups: Any = None) -> A
 
 
 def p_values(errors: Floats, null: Floats) -> tuple[float, Floats]:
-    """For the best of all sizes, and per size adjusted for their number.
+    """Return the p-value of the path, and p-values per size adjusted for their number.
 
     >>> p_values(np.array([1.0, 5.0]), np.array([[2.0, 5.0], [3.0, 5.0], [4.0, 5.0]]))
     (0.25, array([0.25, 1.  ]))

@@ -1,28 +1,27 @@
 """Out-of-sample losses of the full procedure.
 
-The search, its penalty, centring, encoding, everything that looks at X or y is done again with
-each part of the data left out, and every model on the path that comes of it predicts that part.
-The result is a matrix of losses, one row per sample and one column per size. Size k means *at most
-k features*: where the path of a part has no model of size k, its largest below k stands in. A
-method that ends with a size of its own (grafting at a given l1, one network) is judged at that size
-by the models with which it ended in the parts, whatever their sizes are: those are its answers
-there, and models of its size on the way to them are not.
+The search, its penalty, centring and encoding are repeated with each part of the data held out, and
+every model on the resulting path predicts that part. The result is a matrix of losses, one row per
+sample and one column per size. Size k means *at most k features*: if the path of a part has no
+model of size k, its largest smaller model is used. A method that determines its own size (grafting
+at a given l1, one network) is evaluated at that size by the final models in the parts, whatever
+their sizes.
 
 **Several ways.** An estimator may do the same procedure in several ways, such as with several
-penalties. Its method ``_ways`` gives them, or None; all are judged on the same parts. The rule that
-chooses a size chooses a way first, by the least error of each: with "min" the one with the least of
-all, with "one_se" the first, in the order of preference, whose difference to it is within one
-standard error (of the difference). The losses are those of this way, and ``others`` holds the rest,
-since the error of a choice among them is corrected by all (``correction.py``).
+penalties. Its method ``_ways`` returns them, or None; all are evaluated on the same parts. The rule
+that chooses a size first chooses a way, by the minimum error of each: with "min" the way with the
+overall minimum, with "one_se" the first, in order of preference, within one standard error (of the
+paired difference) of it. The losses are those of this way; ``others`` has the rest, which the
+correction uses (``correction.py``).
 
-Samples are left out once or, by repeated splits, several times (then the mean counts), or never
-(the first part of a series, or what Ctrl-C came before); those play no part.
+Samples are held out once or, with repeated splits, several times (then the mean counts), or never
+(the first part of a series, or parts not reached before Ctrl-C); the latter are ignored.
 
-For classification other figures of the same predictions stand beside, whatever the search
-minimised: error rate, balanced error (every class weighs alike), log loss, Brier score (the
-squared distance of the probabilities to the class, summed over classes) and, with two classes, AUC.
-They are means over samples, the area under the curve one over parts, each as large as its samples
-weigh. Probabilities are made of scores as ``calibration.py`` says.
+For classification, further figures of the same predictions are computed, whatever the criterion:
+error rate, balanced error (equal weight per class), log loss, Brier score (squared distance of the
+probabilities to the class, summed over classes) and, with two classes, AUC. They are means over
+samples; AUC is a mean over parts, weighted by their samples. ``calibration.py`` converts scores to
+probabilities.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +73,7 @@ class AskedToEndError(KeyboardInterrupt):
 
 @dataclass(frozen=True, eq=False)
 class PartScores:
-    """Scores of the samples of both classes in a part that was left out, one column per size."""
+    """Scores of the samples of both classes in a held-out part, one column per size."""
 
     second: Rows  # samples of the second class
     first: Rows
@@ -83,14 +82,14 @@ class PartScores:
     weight: float
 
     def wrong(self, place: int) -> Floats:
-        """Which pairs are in the wrong order at a size, ties half: second x first."""
+        """Return which pairs are in the wrong order at a size, ties one half: second x first."""
         gaps = self.of_second[:, [place]] - self.of_first[:, place]
         return np.asarray((1.0 - np.sign(gaps)) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassFigures:
-    """What error rate and area under the curve of samples left out are computed from."""
+    """Data from which error rate and AUC of held-out samples are computed."""
 
     weights: Floats  # (n,): as given
     mistakes: Floats  # (n, K): how often a sample was given another class; NaN: never left out
@@ -106,11 +105,11 @@ class ClassFigures:
     confusion: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     def at(self, place: int) -> dict[str, float]:
-        """The figures of one size."""
+        """Return the figures of one size."""
         return {name: float(values[place]) for name, values in self.every().items()}
 
     def every(self) -> dict[str, Floats]:
-        """The figures of all sizes, (K,) each."""
+        """Return the figures of all sizes, (K,) each."""
         known = ~np.isnan(self.mistakes[:, 0])
         weighed = {
             "error_rate": (self.mistakes, self.weights),
@@ -127,7 +126,7 @@ class ClassFigures:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Losses of samples that were left out, by size."""
+    """Losses of held-out samples, by size."""
 
     sizes: tuple[int, ...]  # ascending
     losses: Floats  # (n, K): NaN for samples that were never left out
@@ -166,12 +165,12 @@ class LeftOut:
 
     @property
     def repeats(self) -> int:
-        """How many random assignments to folds the losses are means over."""
+        """Number of random assignments to folds over which the losses are averaged."""
         return max(1, len(self.by_repeat))
 
     @cached_property
     def repeats_sd(self) -> Floats:
-        """By size, the standard deviation of the error between assignments; 0 if there is one."""
+        """Standard deviation of the error between assignments, by size; 0 if there is one."""
         if len(self.by_repeat) < 2:
             return np.zeros(len(self.sizes))
         spread = self.by_repeat.std(0, ddof=1)
@@ -179,26 +178,26 @@ class LeftOut:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which samples were left out, and count."""
+        """Mask of samples that were held out and count."""
         return ~np.isnan(self.losses[:, 0]) & (self.weights > 0)
 
     @property
     def n_samples(self) -> float:
-        """How many samples were left out."""
+        """Number of held-out samples."""
         return float(self.known.sum()) if self.behind is None else self.behind
 
     @cached_property
     def errors(self) -> Floats:
-        """The mean loss of each size."""
+        """Mean loss of each size."""
         return self.weights[self.known] @ self.losses[self.known]
 
     @cached_property
     def errors_se(self) -> Floats:
-        """Standard errors of the errors, from what clusters differ by."""
+        """Standard errors of the errors, from differences between clusters."""
         return self._spread(self.losses - self.errors)
 
     def gaps_se(self, size: int) -> Floats:
-        """Standard errors of the differences of the errors to that of this size."""
+        """Return standard errors of the differences from the error of this size."""
         gaps = self.losses - self.losses[:, [self.sizes.index(size)]]
         return self._spread(gaps - self.weights[self.known] @ gaps[self.known])
 
@@ -210,21 +209,21 @@ class LeftOut:
         return np.sqrt(np.square(totals).sum(0) * n / (n - 1))
 
     def with_losses(self, losses: Floats, weights: Floats) -> "LeftOut":
-        """Other losses of the same samples in the same clusters."""
+        """Return other losses of the same samples and clusters."""
         weights = np.where(self.known, weights, 0.0)
         others = np.where(self.known[:, None], losses, np.nan)
         return replace(self, losses=others, weights=weights, figures=None, clusters=self.clusters)
 
     @property
     def cluster_of(self) -> NDArray[np.intp]:
-        """The place of the cluster of each sample in ``totals``; 0 for those that do not count."""
+        """Index of the cluster of each sample in ``totals``; 0 for samples that do not count."""
         order, first = self._by_cluster
         place = np.zeros(len(self.losses), dtype=np.intp)
         place[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
         return place
 
     def totals(self, losses: Floats) -> Floats:
-        """Sums of weight times loss over each cluster; they sum to the mean."""
+        """Return sums of weight times loss over each cluster; their sum is the mean loss."""
         if self._are_clusters:
             return np.asarray(self.weights[:, None] * losses)
         order, first = self._by_cluster
@@ -233,12 +232,12 @@ class LeftOut:
 
     @cached_property
     def _are_clusters(self) -> bool:
-        """Whether every sample counts and is a cluster of its own, in order."""
+        """True if every sample counts and is a cluster of its own, in order."""
         return bool((np.diff(self.clusters) > 0).all()) and bool(self.known.all())
 
     @cached_property
     def _by_cluster(self) -> tuple[Rows, Rows]:
-        """The samples that count, cluster after cluster, and where each begins."""
+        """Samples that count, sorted by cluster, and the start of each cluster."""
         known = np.flatnonzero(self.known)
         order = known[np.argsort(self.clusters[known], kind="stable")]
         return order, np.flatnonzero(np.diff(self.clusters[order], prepend=-1))
@@ -253,7 +252,7 @@ class Ways(Protocol):
     def outputs(
         self, name: Any, found: Searched, train: Rows, test: Rows
     ) -> Mapping[Any, Mapping[int, Floats]]:
-        """For every way that one of the searches leads to: what its models put out, by size."""
+        """Return, for every way based on one of the searches, the outputs of its models by size."""
         ...
 
 
@@ -272,7 +271,7 @@ class OneWay:
 
 @dataclass(eq=False)
 class _Tried:
-    """What one way has left so far."""
+    """Held-out outputs of one way so far."""
 
     name: Any  # of its search
     parts: Parts = field(default_factory=list)
@@ -304,23 +303,27 @@ def left_out(
     choose: Any = "min",
     shorter: Shorter | None = None,
 ) -> LeftOut:
-    """Repeat the procedure with each part of the data left out.
+    """Repeat the procedure with each part of the data held out.
 
     The estimator is cloned. A plain predictor has one size, the number of columns that it usually
-    selects, and the empty model beside it. ``validation`` is as for ``honest_error``; ``sizes`` are
-    those wanted (default: all that any part reaches), ``own`` the size with which the method ended
-    on all data, if it chooses it itself (default: as it usually does in the parts), ``likely``
-    columns that the search of all rows has chosen. ``fit_params`` with an entry per sample are cut
-    like y. A number of folds is assigned at random ``repeats`` times (None: by the shape of the
-    problem, see ``repetitions``), and the losses of a sample are averaged; a measure with one
-    figure per part has one assignment. Of several ways ``paths`` has the path of every search on
-    all data, by name, if they are known, and ``choose`` is the rule for the way and the size: if it
-    is a size, the way with the least error at that size is taken. ``shorter`` is the shorter way of
-    an estimator to repetitions on data that are read in passes; see ``searches``.
+    selects, and the empty model.
 
-    ``told`` is called with the number of parts done and of all, and a true value ends the work
-    there. With ``keep`` the parts that are done when the work is ended, so or by Ctrl-C, are used,
-    if there are two of them or more; else the end goes on to the caller.
+    - ``validation`` is as for ``honest_error``.
+    - ``sizes`` are the wanted sizes (default: all that any part reaches).
+    - ``own`` is the final size of the method on all data, if it determines it itself.
+    - ``likely`` are columns that the search on all rows selected.
+    - ``fit_params`` with an entry per sample are cut like y.
+    - A number of folds is assigned at random ``repeats`` times (None: depends on the shape of the
+      data, see ``repetitions``), and the losses of a sample are averaged; a metric with one value
+      per part has one assignment.
+    - With several ways, ``paths`` has the known paths on all data, by name, and ``choose`` is the
+      rule for the way and the size; for a given size, the way with the minimum error at that size
+      is taken.
+    - ``shorter`` computes repetitions from shared sums for data read in passes; see ``searches``.
+    - ``told`` is called with the number of finished parts and the total; a true value stops the
+      work.
+    - With ``keep``, the finished parts are used after such a stop or Ctrl-C, if there are at least
+      two; otherwise the interrupt is raised again.
     """
     check_predicts(estimator)
     given = with_groups(estimator, fit_params or {}, groups)
@@ -442,7 +445,7 @@ def left_out(
 def _add(
     tried: dict[Any, _Tried], ways: Ways, train: Rows, test: Rows, found: Mapping[Any, Searched]
 ) -> None:
-    """Add a part to every way; all have the same parts, if Ctrl-C comes."""
+    """Add a part to every way; all ways have the same parts after Ctrl-C."""
     new: list[tuple[Any, Any, Mapping[int, Floats], Searched]] = []
     for name, one in found.items():
         outputs = ways.outputs(name, one, train, test)
@@ -459,7 +462,7 @@ def _ways_of(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> Ways:
 
 
 def _preferred(ways: Sequence[LeftOut], rule: Any) -> int:
-    """Which of several ways a rule takes; see above."""
+    """Return the way that a rule prefers; see the module docstring."""
     if is_size(rule):
         at = [way.sizes.index(at_most(int(rule), way.sizes)) for way in ways]
     else:
@@ -476,13 +479,13 @@ def _preferred(ways: Sequence[LeftOut], rule: Any) -> int:
 
 
 def _usual(ends: Sequence[int | None]) -> int | None:
-    """The size with which a method mostly ends, if it chooses it itself."""
+    """Return the most frequent final size of a method that determines its own size."""
     known = [end for end in ends if end is not None]
     return int(np.median(known)) if known else None
 
 
 def _at_own_size(parts: Parts, ends: Sequence[int | None], own: int) -> Parts:
-    """What was put out where the method's own size is this one: by whatever it ended with."""
+    """Replace the outputs at the method's own size by those of its final models."""
     made: Parts = []
     for (test, outputs), end in zip(parts, ends, strict=False):
         others = {size: out for size, out in outputs.items() if size != own}
@@ -491,14 +494,14 @@ def _at_own_size(parts: Parts, ends: Sequence[int | None], own: int) -> Parts:
 
 
 def _tell(tried: Mapping[Any, _Tried], waiting: Sequence[tuple[Rows, Rows, Any]]) -> bool:
-    """Whether there are enough parts to estimate an error."""
+    """Return whether there are enough parts to estimate an error."""
     tests = [test for _, test, _ in waiting]
     tests += [test for test, _ in next(iter(tried.values())).parts] if tried else []
     return len(tests) > 1 and sum(map(len, tests)) >= FEWEST
 
 
 def yardstick_of(estimator: Any) -> Yardstick:
-    """What an estimator's predictions are judged by; it may say so itself."""
+    """Return the metric of an estimator, which may define it itself."""
     name = getattr(estimator, "_yardstick", None)
     if name is None:
         name = "zero_one" if is_classifier(estimator) else "squared"
@@ -506,9 +509,10 @@ def yardstick_of(estimator: Any) -> Yardstick:
 
 
 def _against_none(parts: Parts, truth: Truth, trains: Sequence[Rows], given: Any) -> Parts:
-    """What a predictor without a path puts out, under its usual size, and the empty model's.
+    """Return the outputs of a predictor without a path, under its usual size, and of the empty
+    model.
 
-    The empty model predicts the mean, or the most frequent class.
+    The empty model predicts the mean or the most frequent class.
     """
     usual = int(np.median([max(outputs) for _, outputs in parts]))
     weights = given.get("sample_weight")
@@ -521,7 +525,7 @@ def _against_none(parts: Parts, truth: Truth, trains: Sequence[Rows], given: Any
 
 
 def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) -> Floats:
-    """The variance of the errors of parts, less what the samples in them explain of it."""
+    """Return the between-fold variance that sampling within folds does not explain."""
     means, noise = [], []
     for rows, losses in parts:
         own, share = LeftOut((), losses, weights[rows], clusters[rows], "", ""), weights[rows].sum()
@@ -537,7 +541,7 @@ def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) 
 
 
 def _by_repeat(parts: list[tuple[Rows, Floats]], weights: Floats, folds: int) -> Floats:
-    """The errors of each assignment to so many folds; an interrupted one does not count."""
+    """Return the error of each assignment to folds; an interrupted one is ignored."""
     rows = np.array([weights[test] @ losses for test, losses in parts])
     repeats = len(rows) // folds
     return rows[: repeats * folds].reshape(repeats, folds, rows.shape[1]).sum(1)
@@ -558,7 +562,7 @@ def _weights(
 
 
 def _by_class(estimator: Any, truth: Truth, weights: Floats) -> Floats:
-    """The weights in which an estimator with ``class_weight`` is judged."""
+    """Return the weights for the evaluation of an estimator with ``class_weight``."""
     beneath = getattr(estimator, "selector", None) or estimator
     wanted = getattr(beneath, "class_weight", None)
     if wanted is None or truth.classes is None or truth.index is None:
@@ -567,7 +571,7 @@ def _by_class(estimator: Any, truth: Truth, weights: Floats) -> Floats:
 
 
 def _threshold_of(estimator: Any, truth: Truth) -> Any:
-    """How an estimator with ``threshold`` chooses it; None: it has none."""
+    """Return the rule of an estimator with ``threshold``; None: it has none."""
     beneath = getattr(estimator, "selector", None) or estimator
     rule = rule_of(getattr(beneath, "threshold", None))
     if rule is not None and truth.classes is not None and len(truth.classes) != 2:
@@ -576,7 +580,7 @@ def _threshold_of(estimator: Any, truth: Truth) -> Any:
 
 
 def class_figures(parts: Parts, truth: Truth, weights: Floats) -> ClassFigures | None:
-    """Mistakes and orders by size; None if the targets are numbers."""
+    """Return classification figures by size; None for numeric targets."""
     if truth.classes is None or truth.index is None:
         return None
     n, n_sizes = len(weights), len(parts[0][1])
@@ -601,7 +605,7 @@ def class_figures(parts: Parts, truth: Truth, weights: Floats) -> ClassFigures |
 def _probabilities(
     parts: Parts, truth: Truth, weights: Floats, *, logits: bool
 ) -> tuple[Floats, dict[str, Floats]]:
-    """By size, the slope that makes probabilities of scores, and the losses of these.
+    """Return by size the slope that converts scores to probabilities, and the losses of these.
 
     Outputs that are ``logits`` are used as they are.
     """
@@ -630,7 +634,7 @@ def _probabilities(
 
 
 def _areas(parts: Parts, truth: Truth, weights: Floats) -> Floats | None:
-    """The area under the curve by size, a mean over parts; None if there are not two classes."""
+    """Return AUC by size, a mean over parts; None unless there are two classes."""
     if truth.classes is None or truth.index is None or len(truth.classes) > 2:
         return None
     areas, total = np.zeros(len(parts[0][1])), 0.0
@@ -643,7 +647,7 @@ def _areas(parts: Parts, truth: Truth, weights: Floats) -> Floats | None:
 
 
 def _confusion(parts: Parts, truth: Truth, n: int) -> Floats:
-    """Samples by class and predicted class, for every size."""
+    """Return samples by class and predicted class, for every size."""
     assert truth.classes is not None
     assert truth.index is not None
     n_classes, counts = len(truth.classes), np.zeros(n)

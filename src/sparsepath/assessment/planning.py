@@ -34,7 +34,7 @@ FEWEST_ROWS = 20  # of a part
 
 @dataclass(frozen=True)
 class Repeated:
-    """Repetitions of one kind: how often, and how many seconds all of them take."""
+    """Repetitions of one kind: their number and total seconds."""
 
     what: str
     times: int
@@ -58,16 +58,16 @@ class Planned(Summary):
 
     @property
     def times(self) -> int:
-        """How many searches there are in all."""
+        """Total number of searches."""
         return 1 + sum(each.times for each in self.repeated)
 
     @property
     def seconds(self) -> float:
-        """How long all of them take."""
+        """Total seconds."""
         return self.search + sum(each.seconds for each in self.repeated)
 
     def sentence(self) -> str:
-        """What it will cost, in one sentence."""
+        """Return the estimate in one sentence."""
         told = [f"The search takes about {duration(self.search)}"]
         told += [
             f"{each.times} more {each.what} about {duration(each.seconds)}"
@@ -78,7 +78,15 @@ class Planned(Summary):
         return f"{', '.join(told)}."
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row for the search and for each kind of repetition: what, times, seconds."""
+        """Return a data frame with one row for the search and one per kind of repetition.
+
+        Columns: what, times, seconds.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
+        """
         every = (Repeated("search", 1, self.search), *self.repeated)
         columns = {
             name: [getattr(each, name) for each in every] for name in ("what", "times", "seconds")
@@ -151,7 +159,7 @@ def plan(
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Format a time in words.
 
     >>> duration(0.0123), duration(75), duration(600), duration(9000)
     ('0.012 s', '75 s', '10 min', '2.5 h')
@@ -189,7 +197,7 @@ def _from_parts(estimator: Any, X: Any, y: Any, given: Any) -> float:
 
 
 def _folds(estimator: Any, validation: Any) -> Any:
-    """What "auto" means for an estimator."""
+    """Return the number of folds that "auto" means for an estimator."""
     for usual in (getattr(estimator, "validation", 10), getattr(estimator, "_n_folds", 10)):
         if _is_auto(validation):
             validation = usual

@@ -1,4 +1,4 @@
-"""Pictures of what resampling found."""
+"""Plots of resampling results."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ def plot_null(
     title: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """Errors of the search on the data, and the range of those on shuffled targets."""
+    """Draw the errors on the data and the range of errors on permuted targets."""
     if ax is None:
         ax = _figure(3.6).add_subplot()
     low, middle, high = np.quantile(null_errors, [0.05, 0.5, 0.95], axis=0)
@@ -41,7 +41,7 @@ def plot_stability(
     feature_names: Sequence[str],
     ax: Axes | None = None,
 ) -> Axes:
-    """How often features were chosen, by size: the most frequent ones."""
+    """Draw how often the most frequent features were chosen, by size."""
     from matplotlib.colors import LinearSegmentedColormap
 
     highest = frequencies.max(0)
@@ -76,11 +76,11 @@ def plot_contest(
     maps: Mapping[str, tuple[Sequence[int], NDArray[np.bool_]]],
     names: Sequence[str],
 ) -> Figure:
-    """Honest errors of several methods on one axis, and below which features each of them takes.
+    """Draw the honest errors of several methods on one axis, and below their selected features.
 
-    By name: ``curves`` are (sizes, errors, chosen size), ``maps`` (sizes, matrix of the features
-    selected); ``empty`` is the error of the empty model. Only features that a method takes at some
-    size are shown.
+    ``curves`` are (sizes, errors, chosen size) by name, ``maps`` (sizes, matrix of selected
+    features); ``empty`` is the error of the empty model. Only features that a method selects at
+    some size are shown.
     """
     across = min(3, len(maps))
     down = math.ceil(len(maps) / across)

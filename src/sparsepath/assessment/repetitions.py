@@ -1,11 +1,10 @@
-"""The procedure, done again: on some of the rows, or with y in another order.
+"""Repeat a procedure on some of the rows, or with permuted y.
 
-Any estimator is cloned and fitted to each repetition. One that knows a shorter way to the same
-paths (greedy RLS searches many problems at once, least angle regression and grafting go by products
-of columns) has a method ``_search_many``, which takes the repetitions and gives what each of them
-left, or None where the shorter way does not lead, for all of them or for one. Repetitions without
-a shorter way are tasks of joblib's, if it works in parallel
-(``with joblib.parallel_config("dask")``).
+Any estimator is cloned and fitted for each repetition. An estimator that can share work between
+repetitions (greedy RLS searches many problems at once; least angle regression and grafting use
+products of columns) has a method ``_search_many``, which takes the repetitions and returns a result
+for each, or None for all or some of them. Other repetitions are joblib tasks, if joblib runs in
+parallel (``with joblib.parallel_config("dask")``).
 """
 
 import warnings
@@ -49,10 +48,10 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Repetition:
-    """Which rows to use, and y in which order before they are taken; None: as they are.
+    """Rows to use, and the order of y before rows are taken; None: unchanged.
 
-    ``likely`` are columns that a search of all rows has chosen, if that is known: what is prepared
-    for them will be needed here too.
+    ``likely`` are columns that a search on all rows selected, if known: prepared data for them will
+    be needed here too.
     """
 
     rows: Rows | None = None
@@ -62,7 +61,7 @@ class Repetition:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What a repetition left."""
+    """Result of a repetition."""
 
     # By size: the columns of the model of each size; one size only if there is no path.
     subsets: Mapping[int, tuple[int, ...]]
@@ -76,11 +75,11 @@ class Searched:
     own: int | None = None
 
     def subset(self, size: int) -> tuple[int, ...]:
-        """The columns of the largest model up to this size."""
+        """Return the columns of the largest model up to this size."""
         return self.subsets[at_most(size, self.subsets)]
 
     def error(self, size: int) -> float:
-        """The criterion of the largest model up to this size."""
+        """Return the criterion of the largest model up to this size."""
         return self.errors[at_most(size, self.errors)]
 
 
@@ -98,11 +97,11 @@ def searches(
     classes: NDArray[Any] | None = None,
     shorter: Callable[[Sequence[Repetition]], Iterator[Searched | None]] | None = None,
 ) -> Iterator[Searched]:
-    """What the procedure leaves in each repetition, one after another.
+    """Yield the result of the procedure for each repetition.
 
-    ``X`` and ``y`` are data whose rows can be taken (``by_rows``), ``given`` the other arguments of
-    ``fit``, ``classes`` all labels in order. ``shorter`` takes the place of ``_search_many`` for
-    data that are read in passes.
+    ``X`` and ``y`` are data with selectable rows (``by_rows``), ``given`` the other arguments of
+    ``fit``, and ``classes`` all labels in order. ``shorter`` replaces ``_search_many`` for data
+    that are read in passes.
     """
     quiet, in_passes = quiet_copy(estimator), isinstance(X, Source)
     if not in_passes and (at_once := getattr(quiet, "_search_many", None)) is not None:
@@ -120,10 +119,10 @@ def searches(
 
 
 def repetitions(estimator: Any, n: int, p: int, folds: int) -> int:
-    """How often n x p samples are assigned to folds by default.
+    """Return how often n x p samples are assigned to folds by default.
 
-    Several times if they are few and searches are quick. An estimator estimates the time of one by
-    ``_fold_seconds(n, p)``, from the shape alone: the answer is the same on every machine.
+    Several times for few samples and fast searches. ``_fold_seconds(n, p)`` of the estimator
+    estimates the time from the shape alone, so the result is the same on every machine.
     """
     expected = getattr(estimator, "_fold_seconds", None)
     if expected is None or n > FEW_SAMPLES:
@@ -135,7 +134,7 @@ def repetitions(estimator: Any, n: int, p: int, folds: int) -> int:
 
 
 def _model(quiet: Any, X: Any, y: Any, given: Given, repetition: Repetition) -> Any:
-    """The model of a repetition; where all targets are equal, that of them."""
+    """Return the model of a repetition; if all targets are equal, a constant one."""
     target = y if repetition.order is None else rows_of(y, repetition.order)
     part, inside = X, target
     if repetition.rows is not None:
@@ -150,7 +149,7 @@ def _model(quiet: Any, X: Any, y: Any, given: Given, repetition: Repetition) -> 
 
 
 def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
-    """Outputs of a model; ``X`` are all rows."""
+    """Return the outputs of a model; ``X`` are all rows."""
     if isinstance(model, np.ndarray):
         return Searched(
             {0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(_constant(model, classes), len(rows), 0)}
@@ -186,13 +185,13 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
 
 
 def is_plain(y: Floats, repetition: Repetition) -> bool:
-    """Whether there is something to learn from the rows of a repetition."""
+    """Return whether the targets of the rows of a repetition vary."""
     inside = y[repetition.rows if repetition.rows is not None else slice(None)]
     return len(inside) > 2 and bool((inside != inside[0]).any())
 
 
 def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
-    """What a model of one answer puts out."""
+    """Return the outputs of a constant model."""
     if classes is None:
         return np.asarray(value, dtype=np.float64)
     columns = classes[1:] if len(classes) == 2 else classes
@@ -202,10 +201,9 @@ def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
 def fitted(
     estimator: Any, X: Any, y: Any, given: Given, rows: Rows | None = None, n: int | None = None
 ) -> Any:
-    """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
+    """Return a clone fitted without warnings; arguments with an entry per sample are cut to rows.
 
-    A source has its own targets, and y is None. If it is interrupted, the interrupt goes on to
-    however it is repeated.
+    A source has its own targets, and y is None. An interrupt is raised again for the caller.
     """
 
     def cut(value: Any) -> Any:
@@ -221,7 +219,7 @@ def fitted(
 
 
 def quiet_copy(estimator: Any) -> Any:
-    """A copy that searches and nothing else, also as the last step of a pipeline."""
+    """Return a copy that only searches, also as the last step of a pipeline."""
     copy = clone(estimator)
     last = last_step(copy)
     if hasattr(last, "get_params"):
@@ -231,17 +229,17 @@ def quiet_copy(estimator: Any) -> Any:
 
 
 def has_path(estimator: Any) -> bool:
-    """Whether an estimator, or the last step of a pipeline, leaves a path."""
+    """Return whether an estimator, or the last step of a pipeline, has a path."""
     return hasattr(last_step(estimator), "at_size")
 
 
 def selects_columns(estimator: Any) -> bool:
-    """Whether what is chosen are columns of X; others choose among samples."""
+    """Return whether the estimator selects columns of X (others select samples)."""
     return bool(getattr(last_step(estimator), "_selects_columns", True))
 
 
 def check_predicts(estimator: Any) -> None:
-    """Refuse what only selects: there is nothing to judge it by."""
+    """Raise an error for a selector that does not predict."""
     if not hasattr(estimator, "predict"):
         name = type(estimator).__name__
         raise InputError(
@@ -251,7 +249,7 @@ def check_predicts(estimator: Any) -> None:
 
 
 def selected_by(model: Any, n: int) -> NDArray[np.intp]:
-    """The columns that a fitted model uses, of n: by its support or its coefficients."""
+    """Return the columns, of n, that a fitted model uses, from its support or coefficients."""
     if hasattr(model, "best_estimator_"):
         return selected_by(model.best_estimator_, n)
     if isinstance(model, Pipeline):
@@ -266,7 +264,7 @@ def selected_by(model: Any, n: int) -> NDArray[np.intp]:
 
 
 def _kept(model: Any, n: int) -> NDArray[np.intp]:
-    """The columns that reach the last step of a pipeline; of any other model all."""
+    """Return the columns that reach the last step of a pipeline; all for other models."""
     kept = np.arange(n)
     if not isinstance(model, Pipeline):
         return kept
@@ -284,17 +282,17 @@ def _kept(model: Any, n: int) -> NDArray[np.intp]:
 
 
 def _width(step: Any, n: int) -> int:
-    """How many columns a fitted transformer puts out, where it says so."""
+    """Return the number of output columns of a fitted transformer, if known."""
     return len(step.get_feature_names_out()) if hasattr(step, "get_feature_names_out") else n
 
 
 def last_step(model: Any) -> Any:
-    """The last step of a pipeline; of any other model the model itself."""
+    """Return the last step of a pipeline, or the model itself."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def with_groups(estimator: Any, given: Given, groups: Any) -> dict[str, Any]:
-    """The arguments of ``fit``, with the groups if it takes them: its own splits need them too."""
+    """Return the arguments of ``fit`` with groups, if the estimator accepts them."""
     takes = groups is not None and has_fit_parameter(estimator, "groups")
     return {**({"groups": groups} if takes else {}), **given}
 
@@ -302,9 +300,9 @@ def with_groups(estimator: Any, given: Given, groups: Any) -> dict[str, Any]:
 def data_by_rows(
     X: Any, y: Any, given: Given, loaded: int = 0
 ) -> tuple[Any, Any, dict[str, Any], Floats | None]:
-    """Data whose rows can be taken, the other arguments of ``fit``, and the sample weights.
+    """Return data with selectable rows, the other arguments of ``fit``, and the sample weights.
 
-    A source with at most so many numbers, or of few samples, is ``loaded`` into memory.
+    A source with at most ``loaded`` numbers, or with few samples, is read into memory.
     """
     given = dict(given)
     if not is_source(X):
@@ -322,19 +320,19 @@ def data_by_rows(
 
 
 def by_rows(data: Any) -> Any:
-    """Data whose rows can be taken: lists as arrays, sparse matrices by rows."""
+    """Return data with selectable rows: lists as arrays, sparse matrices by rows."""
     if hasattr(data, "tocsr"):
         return data.tocsr()
     return np.asarray(data) if not hasattr(data, "shape") else data
 
 
 def rows_of(data: Any, rows: Rows | None) -> Any:
-    """Some rows of an array, a sparse matrix, a data frame or a series of any make."""
+    """Return some rows of an array, a sparse matrix, a data frame or a series."""
     return _safe_indexing(data, rows)
 
 
 def linear_outputs(X: Any, steps: Iterable[Step]) -> dict[int, Floats]:
-    """What linear models put out, by size."""
+    """Return the outputs of linear models, by size."""
     A: Any = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
     return {
         len(step.subset): np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept
@@ -343,7 +341,7 @@ def linear_outputs(X: Any, steps: Iterable[Step]) -> dict[int, Floats]:
 
 
 def _outputs_of(model: Any, X: Any, classes: NDArray[Any] | None) -> Mapping[int, Floats]:
-    """What every model on a fitted path puts out."""
+    """Return the outputs of every model on a fitted path."""
     if hasattr(model, "_at_sizes"):  # a selector on top of another
         X, models = model._at_sizes(X)
         return {size: _columns(beneath, X, classes) for size, beneath in models.items()}
@@ -366,7 +364,7 @@ def _columns(model: Any, X: Any, classes: NDArray[Any] | None) -> Floats:
 
 
 def _in_order(scores: Floats, model: Any, classes: NDArray[Any] | None) -> Floats:
-    """Scores of a model that may have seen fewer classes, in the order of all of them."""
+    """Return scores in the order of all classes, for a model that may have seen fewer."""
     if classes is None or len(model.classes_) == len(classes):
         return scores
     if scores.shape[1] == 1:
@@ -377,11 +375,11 @@ def _in_order(scores: Floats, model: Any, classes: NDArray[Any] | None) -> Float
 
 
 def at_most(size: int, found: Iterable[int]) -> int:
-    """The largest size there is up to this; the smallest if all are larger."""
+    """Return the largest available size up to this one; the smallest if all are larger."""
     known = sorted(found)
     return max((k for k in known if k <= size), default=known[0])
 
 
 def standing_in(found: Mapping[int, Floats], sizes: Sequence[int]) -> dict[int, Floats]:
-    """What there is at each size; the largest below stands in for one that is not."""
+    """Return an entry for each size; a missing size takes the next smaller one."""
     return {k: found[k if k in found else at_most(k, found)] for k in sizes}

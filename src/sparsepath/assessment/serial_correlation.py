@@ -1,16 +1,15 @@
-"""Do neighbouring rows have correlated errors?
+"""Detect correlated errors of neighbouring rows.
 
-Random folds estimate the error on new samples if the samples have nothing to do with
-each other. Rows of one person, or of one week, mostly stand together in a file, with similar
-errors: too high, or too low, for what the features say. With e for the signed errors of samples
-left out, in the order of the rows,
+Random folds estimate the error on new samples if samples are independent. Rows of one person or one
+week are usually next to each other in a file and have similar errors. With e for the signed errors
+of held-out samples, in the order of the rows,
 
     r = mean of e_i . e_{i+1} / mean of e_i . e_i
 
-is about normal with mean 0 and variance 1 / n if their order means nothing. Files are often sorted
-by the target, which says nothing of the kind; so what the target explains of e (its mean within
-each class, or the line of e on y) is taken out first. Of the empty model that leaves nothing: there
-e is taken as it is, unless the rows are sorted by the target.
+is approximately normal with mean 0 and variance 1 / n if the order is random. Files are often
+sorted by the target, which does not imply dependence, so the effect of the target on e (its mean
+within each class, or the regression of e on y) is removed first. This would remove everything for
+the empty model, whose e is used unchanged, unless the rows are sorted by the target.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,11 +32,11 @@ def err_alike(
     *,
     logits: bool = False,
 ) -> dict[int, float]:
-    """By size, the correlation r of the models, where it is no chance and matters.
+    """Return the correlation r of the models by size, if it is significant and large enough to
+    matter.
 
-    Every part has the same sizes. Rows of one of the ``clusters`` are copies, with the same errors
-    and are left out together. ``logits`` says that what classes are put out as are logarithms of
-    odds.
+    Every part has the same sizes. Rows of one of the ``clusters`` are copies, with the same errors,
+    and are skipped. ``logits`` says that the outputs for classes are log odds.
     """
     order = np.concatenate([test for test, _ in parts])
     rows, place = np.unique(order, return_inverse=True)
@@ -70,7 +69,7 @@ def err_alike(
 
 
 def _is_sorted(truth: Truth) -> bool:
-    """Whether the target only rises or only falls, or every class stands together."""
+    """Return whether the target is monotonic, or every class is contiguous."""
     if truth.index is not None:
         return int(np.count_nonzero(np.diff(truth.index))) < (
             0 if truth.classes is None else len(truth.classes)
@@ -80,7 +79,7 @@ def _is_sorted(truth: Truth) -> bool:
 
 
 def _as_values(outputs: Floats, logits: bool) -> Floats:
-    """On the scale of +-1, if they are logarithms of odds."""
+    """Convert log odds to the scale -1 to +1."""
     if not logits:
         return outputs
     chances = expit(outputs) if outputs.shape[1] == 1 else softmax(outputs, axis=1)
@@ -88,7 +87,7 @@ def _as_values(outputs: Floats, logits: bool) -> Floats:
 
 
 def _alike_in_target(truth: Truth) -> list[NDArray[np.intp]]:
-    """Rows within which the target is the same; none if it is a number."""
+    """Return groups of rows with the same target; none for numeric targets."""
     if truth.index is None:
         return []
     return [np.flatnonzero(truth.index == c) for c in np.unique(truth.index)]

@@ -1,22 +1,22 @@
-"""How firmly features are chosen: the same search on halves of the data.
+"""Stability of a selection: the same search on random halves of the data.
 
-The samples are parted into two halves at random, again and again, and the search is run on each
-half (complementary pairs: Shah and Samworth 2013). With z_if telling whether run i of M chose
-feature f among d, and p_f for the part of runs that did:
+The samples are split into two random halves repeatedly, and the search is run on each half
+(complementary pairs: Shah and Samworth 2013). Let z_if be 1 if run i of M selected feature f of d,
+and p_f the fraction of runs that did:
 
 - **frequencies** p_f, per size;
-- **Nogueira's index** of the whole choice, 1 for the same set every time and 0 for sets drawn at
-  random, whatever their sizes (Nogueira, Sechidis and Brown 2018):
+- **Nogueira's index** of the selection, 1 for the same subset every time and 0 for random subsets,
+  whatever their sizes (Nogueira, Sechidis and Brown 2018):
 
       Phi = 1 - mean_f s_f^2 / (k/d (1 - k/d)),     s_f^2 = M/(M-1) p_f (1 - p_f),     k = mean size
 
-  with its standard error from the runs' shares phi_i of it;
-- **false features**: of those with p_f >= pi at most k^2 / ((2 pi - 1) d) are expected to be noise
-  (Meinshausen and Buehlmann 2010, if noise features are exchangeable; Shah and Samworth 2013 for
-  those that are chosen no more often than a random guess would choose them, k/d);
-- **features that stand in for each other**: two that are chosen together more rarely than chance
-  has it, though each is chosen often, and that are correlated; and copies of a feature that is
-  chosen often, even if a search takes the same one every time.
+  with its standard error from the contributions phi_i of the runs;
+- **false features**: among those with p_f >= pi, at most k^2 / ((2 pi - 1) d) are expected to be
+  noise (Meinshausen and Buehlmann 2010, if noise features are exchangeable; Shah and Samworth 2013
+  for features that are selected no more often than at random, k/d);
+- **interchangeable features**: two features that are selected together less often than by chance,
+  though each is selected often, and that are correlated; and copies of a frequently selected
+  feature, even if the search selects the same one every time.
 """
 
 from collections.abc import Callable
@@ -90,39 +90,77 @@ class Stability(Summary):
 
     @property
     def n_runs(self) -> int:
-        """How many halves the search was run on."""
+        """Number of halves on which the search was run."""
         return self.runs.shape[1]
 
     def stand_ins(self, size: int) -> list[tuple[str, ...]]:
-        """Groups of interchangeable features at this size."""
+        """Return groups of interchangeable features at a size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         groups = _groups(self.runs[self._at(size)], self.correlations)
         return [tuple(self.feature_names[self.often[i]] for i in group) for group in groups]
 
     def index(self, size: int) -> float:
-        """Nogueira's index at this size."""
+        """Return Nogueira's index at a size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         return float(self.indices[self._at(size)])
 
     def interval(self, size: int) -> tuple[float, float]:
-        """A 90 % interval of the index at this size."""
+        """Return a 90 % interval of the index at a size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         at = self._at(size)
         half = Z90 * self.indices_se[at]
         return float(self.indices[at] - half), float(min(1.0, self.indices[at] + half))
 
     def frequency(self, size: int) -> dict[str, float]:
-        """How often each feature was chosen at this size, the most frequent first."""
+        """Return how often each feature was selected at a size, the most frequent first.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
         row = self.frequencies[self._at(size)]
         order = np.lexsort((np.arange(len(row)), -row))
         return {self.feature_names[i]: float(row[i]) for i in order if row[i] > 0}
 
     def expected_false(self, size: int, threshold: float = FIRM) -> float:
-        """At most so many of the features chosen in this part of the runs are noise, on average."""
+        """Return a bound on the expected number of false features among frequently selected ones.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        threshold : float
+            Count features selected in at least this fraction of the runs.
+        """
         if not 0.5 < threshold <= 1:
             raise InputError(f"threshold={threshold!r}; give a number above 0.5, at most 1.")
         chosen = self.frequencies[self._at(size)].sum()
         return float(chosen**2 / ((2 * threshold - 1) * self.frequencies.shape[1]))
 
     def sentence(self, size: int | None = None) -> str:
-        """Return the result at one size (default: the largest) in one sentence."""
+        """Return the result at one size in one sentence.
+
+        Parameters
+        ----------
+        size : int, optional
+            One of ``sizes``; default: the largest.
+        """
         size = self.sizes[-1] if size is None else size
         chosen = self.frequency(size)
         told = ", ".join(f"{n} {p:.0%}" for n, p in list(chosen.items())[:8])
@@ -145,7 +183,15 @@ class Stability(Summary):
         )
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per size and feature that was ever chosen: size, feature, frequency."""
+        """Return a data frame with one row per size and feature that was ever selected.
+
+        Columns: size, feature, frequency.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
+        """
         rows, columns = np.nonzero(self.frequencies)
         return make_frame(
             {
@@ -157,7 +203,13 @@ class Stability(Summary):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how often features were chosen, by size."""
+        """Draw how often features were selected, by size.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on.
+        """
         return pictures.plot_stability(self.sizes, self.frequencies, self.feature_names, ax)
 
     def _at(self, size: int) -> int:
@@ -253,7 +305,7 @@ def stability(
 def halves_of(
     estimator: Any, y: Any, times: int, groups: Any = None, random_state: int = 0
 ) -> list[Repetition]:
-    """So many halves, in complementary pairs; stratified for classification."""
+    """Return random halves in complementary pairs, stratified for classification."""
     if not isinstance(times, int) or times < 2 or times % 2:
         raise InputError(f"n_halves={times!r}; give an even number from 2 up.")
     rng = np.random.default_rng(random_state)
@@ -265,7 +317,7 @@ def halves_of(
 def split_in_two(
     rng: np.random.Generator, n: int, labels: Any = None, groups: Any = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Two halves: of every class, or of whole groups."""
+    """Return two random halves of every class, or of whole groups."""
     if groups is not None:
         named, of = np.unique(np.asarray(groups), return_inverse=True)
         order = rng.permutation(len(named))
@@ -282,7 +334,9 @@ def split_in_two(
 
 
 def nogueira(Z: NDArray[np.bool_]) -> tuple[float, float]:
-    """The index of M subsets of d features (M x d), and its standard error; NaN if undefined.
+    """Return Nogueira's index of M subsets of d features (M x d) and its standard error.
+
+    NaN if undefined.
 
     >>> nogueira(np.array([[1, 0, 0], [1, 0, 0]], dtype=bool))
     (1.0, 0.0)
@@ -302,11 +356,11 @@ def nogueira(Z: NDArray[np.bool_]) -> tuple[float, float]:
 
 
 def _groups(Z: NDArray[np.bool_], correlations: Floats) -> list[list[int]]:
-    """Columns of Z (runs x features) that stand in for each other: copies, and correlated ones.
+    """Return groups of interchangeable columns of Z (runs x features): copies and correlated ones.
 
-    Those are true together more rarely than by chance: that two meet so rarely, each being chosen
-    as often as it is, must have a probability (hypergeometric) of at most CHANCE over the number of
-    pairs looked at.
+    Two correlated features are interchangeable if they are selected together significantly less
+    often than by chance: the hypergeometric probability must be at most CHANCE divided by the
+    number of tested pairs.
     """
     M, n = Z.shape
     counts = Z.sum(0)
@@ -328,7 +382,7 @@ def _groups(Z: NDArray[np.bool_], correlations: Floats) -> list[list[int]]:
 
 
 def _with_copies(X: Any, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:
-    """These columns and all copies of them, and their absolute correlations."""
+    """Return these columns with all their copies, and absolute correlations."""
     A = numbers(X)
     if hasattr(A, "tocsr"):
         spread = np.sqrt(np.maximum(A.multiply(A).mean(0) - np.square(A.mean(0)), 0.0))

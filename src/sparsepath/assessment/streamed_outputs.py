@@ -1,4 +1,4 @@
-"""What linear models put out for rows of a source: one pass for the models of all parts."""
+"""Outputs of linear models for the rows of a source: one pass for the models of all parts."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Models: TypeAlias = Mapping[int, LinearModel]
 
 
 def linear_models(steps: Mapping[int, Step]) -> dict[int, LinearModel]:
-    """The models of a path, by size."""
+    """Return the models of a path, by size."""
     return {
         size: (np.array(step.subset, dtype=np.intp), step.coef, step.intercept)
         for size, step in steps.items()
@@ -28,10 +28,10 @@ def linear_models(steps: Mapping[int, Step]) -> dict[int, LinearModel]:
 
 
 class PartOutputs:
-    """Outputs of the models of parts for the rows that each of them leaves out.
+    """Outputs of models for the rows that each part holds out.
 
-    No row is in two parts. The pass is made when the outputs of a part are first wanted, for all
-    models that are known by then.
+    Parts do not overlap. The pass runs when the outputs of a part are first needed, for all models
+    that are known by then.
     """
 
     def __init__(self, source: Source, tests: Sequence[Rows], n_threads: int | None = None) -> None:
@@ -44,11 +44,11 @@ class PartOutputs:
         self._found: dict[int, dict[int, Floats]] = {}
 
     def add(self, part: int, models: Models) -> None:
-        """Make the models of a part known."""
+        """Add the models of a part."""
         self._models[part] = models
 
     def __call__(self, part: int, rows: Rows | None = None) -> dict[int, Floats]:
-        """Outputs for the rows of a part, which are known, by size: rows x targets."""
+        """Return the outputs for the rows of a part, by size: rows x targets."""
         if part not in self._found:
             self._read()
         return self._found.pop(part)
@@ -66,7 +66,7 @@ class PartOutputs:
 
 
 def _stacked(models: Models, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, Floats]:
-    """The columns in use, as places, the coefficients of all models and their intercepts."""
+    """Return the columns in use, coefficients of all models, and intercepts."""
     used = np.unique(np.concatenate([of for of, _, _ in models.values()])).astype(np.intp)
     intercepts = np.array([b for _, _, b in models.values()])
     coefs = np.zeros((len(used), *intercepts.shape))
@@ -76,7 +76,7 @@ def _stacked(models: Models, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp
 
 
 def outputs_listed(slab: Slab, cells: Cells, models: Mapping[int, Any]) -> Answer:
-    """For each part: what its models put out for its rows, rows x models x targets."""
+    """Return, for each part, the outputs for its rows: rows x models x targets."""
     of, found = cells(slab.start, slab.block.shape[0]), []
     for part, (places, coefs, intercepts) in models.items():
         X = slab.block.taken(np.flatnonzero(of == part)).columns(places)

@@ -1,17 +1,17 @@
-"""The score above which the second of the two classes is predicted, chosen on samples left out.
+"""Decision threshold of two-class scores, chosen on held-out samples.
 
-Of all thresholds between the scores of samples that were left out, the one is taken that is best by
+Among all thresholds between the scores of held-out samples, the best one by the rule is chosen:
 
-balanced   the mean of the error rates of the two classes
-f1         the harmonic mean of precision and recall of the second class
-costs      the mean of costs[i][j], the cost of predicting class j for a sample of class i
+balanced   lowest mean of the error rates of the two classes
+f1         highest harmonic mean of precision and recall of the second class
+costs      lowest mean of costs[i][j], the cost of predicting class j for a sample of class i
 
-A number p means: the second class if its probability is above p. Of equally good thresholds the one
-nearest to zero, the usual one, is taken.
+A number p predicts the second class if its probability is above p. The threshold nearest to zero,
+the default, wins ties.
 
-The threshold in use is that of all samples left out. To judge it on the same samples would be
-optimistic: what is reported (error rate, balanced error, confusion table) judges every part by the
-threshold that the *other* parts choose.
+The final threshold uses all held-out samples. Evaluating it on the same samples would be
+optimistic, so reported figures (error rate, balanced error, confusion table) evaluate every part
+with the threshold chosen on the *other* parts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ NAMES = ("balanced", "f1")
 
 
 def rule_of(threshold: Any) -> Rule | None:
-    """The checked parameter ``threshold``: a name, a probability, or a matrix of costs.
+    """Return the checked parameter ``threshold``: a name, a probability, or a matrix of costs.
 
     >>> rule_of([[0, 1], [5, 0]]).tolist()
     [[0.0, 1.0], [5.0, 0.0]]
@@ -52,7 +52,7 @@ def rule_of(threshold: Any) -> Rule | None:
 
 
 def best_threshold(scores: Floats, index: Indices, weights: Floats, rule: Rule) -> float:
-    """The best threshold for the scores of samples with classes 0 and 1.
+    """Return the best threshold for the scores of samples with classes 0 and 1.
 
     >>> best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 0, 1, 1]), np.ones(4), "f1")
     0.4
@@ -84,7 +84,9 @@ def best_threshold(scores: Floats, index: Indices, weights: Floats, rule: Rule) 
 def thresholds(
     parts: Sequence[Part], index: Indices, weights: Floats, rule: Rule, slopes: Floats
 ) -> tuple[Floats, list[Part]]:
-    """By size the threshold of all parts; the parts less the thresholds that the others choose."""
+    """Return by size the final threshold, and the parts with thresholds of the others
+    subtracted.
+    """
     sizes = list(parts[0][1])
     if isinstance(rule, float):
         fixed = np.log(rule / (1 - rule)) / slopes

@@ -1,4 +1,4 @@
-"""The last part of every fit: honest errors for its path, and the size chosen by them."""
+"""Final step of every fit: honest errors of its path, and the size chosen by them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,23 +32,21 @@ def validated(
     parts: Parts | None = None,
     shorter: Shorter | None = None,
 ) -> tuple[SelectionPath, Honest | None]:
-    """The path with honest errors, and the record of the size to use; None if there are none.
+    """Return the path with honest errors and the record of the chosen size, or None without
+    validation.
 
-    The estimator's ``validation`` says how; "auto" is as many folds as its ``_n_folds``,
-    for few samples assigned several times (``repetitions``). Before
-    every fold ``told_of`` is called with the number of folds done and of all, default: its
-    ``callback`` with the path; a true value ends the work, as Ctrl-C does: what is done counts, if
-    that is two or more.
-
-    An estimator may have a method ``_search_again``, which takes the path, what the parts left, and
-    ``given``, and returns what a second search found (``Found``), of the same sizes, or None.
-    ``accept`` takes its fitted attributes; default: the estimator gets them.
-
-    If there were several ways to do it (``left_out``), the estimator's method ``_of_way`` makes of
-    the one that was chosen, of ``given`` and of the ``paths`` of the searches on all data that are
-    known, by name, the path to use and its fitted attributes.
-    For data that are read in passes ``parts`` may be known already, and ``shorter`` is as for
-    ``left_out``.
+    - ``validation`` of the estimator defines the splits; "auto" is ``_n_folds`` folds, for few
+      samples with several assignments (``repetitions``).
+    - Before every fold, ``told_of`` is called with the number of finished folds and the total
+      (default: the ``callback`` of the estimator with the path); a true value stops the work, as
+      Ctrl-C does. Finished folds are used if there are at least two.
+    - An estimator may have a method ``_search_again``, which takes the path, the held-out results
+      and ``given``, and returns the result of a second search (``Found``) of the same sizes, or
+      None. ``accept`` receives its fitted attributes; default: the estimator does.
+    - If there were several ways (``left_out``), the method ``_of_way`` of the estimator returns the
+      path and the fitted attributes of the chosen one, from ``given`` and the ``paths`` on all
+      data.
+    - For data read in passes, ``parts`` may be known already; ``shorter`` is as for ``left_out``.
     """
     callback = getattr(estimator, "callback", None)
 
@@ -108,13 +106,13 @@ def validated(
 
 
 def is_auto(estimator: Any) -> bool:
-    """Whether the estimator's ``validation`` is the default."""
+    """Return whether ``validation`` of the estimator is the default."""
     validation = getattr(estimator, "validation", None)
     return isinstance(validation, str) and validation == BY_ITSELF
 
 
 def wanted(estimator: Any, n_samples: int) -> Any:
-    """What the estimator's ``validation`` stands for with so many samples; None: there is none."""
+    """Return the validation of the estimator for n samples; None: there is none."""
     validation, auto = getattr(estimator, "validation", None), is_auto(estimator)
     if validation is not None and not hasattr(estimator, "predict"):
         if not auto:
@@ -143,9 +141,9 @@ def wanted(estimator: Any, n_samples: int) -> Any:
 def judged(
     path: SelectionPath, found: LeftOut | None, rule: Any
 ) -> tuple[SelectionPath, Honest | None]:
-    """The path with honest errors, and the record of the size that the rule takes.
+    """Return the path with honest errors, and the record of the size that the rule selects.
 
-    If Ctrl-C came, it is said: nothing was found, or not the whole.
+    After Ctrl-C a warning says whether all, some or no parts were evaluated.
     """
     if found is None:
         warn_user(
@@ -172,13 +170,13 @@ def judged(
 
 
 def is_validated(estimator: Any, n_samples: int) -> bool:
-    """Whether a fit to so many samples will have honest errors, by its parameters."""
+    """Return whether a fit to n samples will have honest errors."""
     if is_auto(estimator):
         return n_samples >= FEWEST and BY_DEFAULT and not has_fixed_splits(estimator)
     return getattr(estimator, "validation", None) is not None
 
 
 def has_fixed_splits(estimator: Any) -> bool:
-    """Whether the splits of the search's own cross-validation are rows of these very data."""
+    """Return whether the search's own splits are given as row numbers of these data."""
     cv = getattr(estimator, "cv", None)
     return hasattr(cv, "__iter__") and not isinstance(cv, str)

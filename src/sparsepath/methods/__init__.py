@@ -1,9 +1,9 @@
-"""The methods: one table, one entry each; light, so that help and documents are quick.
+"""The table of methods, without heavy imports.
 
 A method is an estimator with ``fit(X, y)``, ``predict``, ``path_``, ``selected_`` and
-``at_size(k)``. Its entry says what it is called, which classes it is, which options it has, what
-it costs and when to take it. The command line, ``compare``, the tables of the documents and
-``tests/contract`` read this table and nothing else, so a new method is its class and its entry.
+``at_size(k)``. Its entry has its name, classes, options, cost and recommended use. The command
+line, ``compare``, the tables of the documentation and ``tests/contract`` read only this table, so a
+new method consists of its class and its entry.
 """
 
 from sparsepath.methods.method import OPTIONS, Method, Option, load

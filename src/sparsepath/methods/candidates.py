@@ -1,4 +1,4 @@
-"""Who takes part in a comparison: estimators as given, or methods by name, and what they cost."""
+"""Methods of a comparison: estimators, or methods by name, and their estimated run time."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

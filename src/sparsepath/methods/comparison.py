@@ -1,4 +1,4 @@
-"""Several methods on one problem: the same parts left out, one metric, one table."""
+"""Compare several methods on one problem: same held-out samples, one metric, one table."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,25 +44,26 @@ Told = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, eq=False)
 class Contestant:
-    """What came of one method.
+    """Result of one method in a comparison.
 
     Attributes
     ----------
     name : str
+        Name of the method.
     chosen : Honest
-        The size chosen by the honest errors, and its error.
+        Size chosen by the honest errors, and its error.
     features : tuple of str
-        The columns of the model of that size, on all data.
+        Selected features of the model fitted to all data.
     seconds : float
-        That the search on all data took.
+        Run time of the search on all data.
     left_out : LeftOut
-        Losses of samples left out, by size.
+        Losses of held-out samples, by size.
     place : int
-        Which of these sizes was chosen.
+        Index of the chosen size.
     subsets : mapping of size to tuple of int
-        The columns of the models on all data.
+        Selected columns of the models fitted to all data.
     shifts : array
-        Excess error of the sizes that are chosen on bootstrap samples.
+        Excess errors of the sizes chosen on bootstrap samples.
     """
 
     name: str
@@ -76,7 +77,7 @@ class Contestant:
 
     @property
     def loss(self) -> NDArray[np.float64]:
-        """The losses of the size that was chosen."""
+        """Losses of the chosen size."""
         return self.left_out.losses[:, self.place]
 
 
@@ -129,14 +130,18 @@ class Comparison:
 
     @property
     def best(self) -> Contestant:
-        """The method of least honest error."""
+        """Result of the method with the lowest honest error."""
         return self.contestants[0]
 
     def gap(self, name: str) -> tuple[float, float]:
-        """Difference from the error of the best method, and its standard error.
+        """Return the difference from the error of the best method, and its standard error.
 
-        That of the losses, sample by sample, and of the choices of the sizes, for which the errors
-        are corrected: another sample would have led to others.
+        The standard error includes the paired losses of the samples and the choice of the sizes.
+
+        Parameters
+        ----------
+        name : str
+            Name of a method.
         """
         one, best = self[name], self.best
         found = best.left_out
@@ -153,7 +158,7 @@ class Comparison:
 
     @property
     def agreement(self) -> dict[str, tuple[str, ...]]:
-        """Which methods take a feature, those that most of them take first."""
+        """Return which methods select each feature, the most frequently selected first."""
         takers = {
             feature: tuple(one.name for one in self.contestants if feature in one.features)
             for feature in dict.fromkeys(f for one in self.contestants for f in one.features)
@@ -162,16 +167,21 @@ class Comparison:
 
     @property
     def common(self) -> tuple[str, ...]:
-        """The features that all methods take."""
+        """Return the features that all methods select."""
         return tuple(
             f for f, names in self.agreement.items() if len(names) == len(self.contestants)
         )
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per method, the best first.
+        """Return a data frame with one row per method, the best first.
 
-        Method, size, honest_error, low and high (of a 90 % interval), gap (to the best, on the same
-        samples), gap_se, seconds, features.
+        Columns: method, size, honest_error, low and high (90 % interval), gap (difference from the
+        best on the same samples), gap_se, seconds, features.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
         """
         gaps = [self.gap(one.name) for one in self.contestants]
         columns: dict[str, list[Any]] = {
@@ -188,11 +198,11 @@ class Comparison:
         return make_frame(columns, backend)
 
     def sentence(self) -> str:
-        """What came out, in a few sentences."""
+        """Return the result in a few sentences."""
         return " ".join(self.sentences())
 
     def sentences(self) -> list[str]:
-        """The same one by one: the least error comes first."""
+        """Return the result as a list of sentences, the lowest error first."""
         best, measure = self.best, self.best.chosen.measure
         n, none = best.chosen.size, brief(best.chosen.empty_error)
         said = [
@@ -212,7 +222,7 @@ class Comparison:
         return [*said, *self.notes()]
 
     def notes(self) -> list[str]:
-        """One sentence per reason for which methods were skipped."""
+        """Return one sentence per reason for which methods were skipped."""
         why: dict[str, list[str]] = {}
         for name, reason in self.passed_over.items():
             why.setdefault(reason, []).append(name)
@@ -222,7 +232,7 @@ class Comparison:
         ]
 
     def plot(self) -> Figure:
-        """Draw the honest errors on one axis, and which features each method takes."""
+        """Draw the honest errors on one axis, and the features selected by each method."""
         curves = {
             one.name: (one.left_out.sizes, one.left_out.errors, one.left_out.sizes[one.place])
             for one in self.contestants
@@ -383,7 +393,8 @@ def compare(
 
 
 def _ranked(found: Sequence[Contestant]) -> tuple[Contestant, ...]:
-    """The least error first; errors that differ by rounding only keep the order of the methods.
+    """Return the results by increasing error; rounding differences do not change the order of
+    methods.
 
     Searches that find the same subsets have equal errors up to rounding.
     """
@@ -398,7 +409,7 @@ def _ranked(found: Sequence[Contestant]) -> tuple[Contestant, ...]:
 
 
 def _measure(estimator: Any) -> str:
-    """Name of the metric that all estimators for a task are compared by."""
+    """Return the name of the metric for a task."""
     if is_classifier(estimator):
         return "zero_one"
     own = getattr(last_step(estimator), "_yardstick", None)
@@ -406,7 +417,7 @@ def _measure(estimator: Any) -> str:
 
 
 def _sizes(model: Any) -> tuple[int, ...] | None:
-    """The sizes there are to choose from: those of the path on all data, if there is one."""
+    """Return the candidate sizes: those of the path on all data, if there is one."""
     return tuple(last_step(model).path_.sizes) if has_path(model) else None
 
 
@@ -417,7 +428,9 @@ def _seconds(budget: Any) -> float:
 
 
 def _searched(estimator: Any, X: Any, y: Any, given: Any, deadline: float) -> tuple[Any, float]:
-    """The estimator fitted to all data without validation, and its seconds; None if too late."""
+    """Return the estimator fitted to all data without validation, and its seconds; None if too
+    late.
+    """
     quiet = quiet_copy(estimator)
     if np.isfinite(deadline) and has_path(estimator) and hasattr(quiet, "callback"):
         quiet.set_params(callback=lambda path: time.perf_counter() > deadline)

@@ -1,4 +1,4 @@
-"""Subsets by mutual information, predictions by extreme learning machines."""
+"""Selection by mutual information and prediction by extreme learning machines."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -98,7 +98,17 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path, fit a machine to every subset, and settle on a size."""
+        """Run the search, fit a machine to every subset, and choose a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples.
+        y : array
+            Targets.
+        groups : array, optional
+            Group labels; the honest error keeps groups together.
+        """
         given, X = opened(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         seed = seed_of(self.random_state)
@@ -133,7 +143,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
         wanted = self.choose if is_size(self.choose) else 0
 
         def ended(trail: Trail) -> bool:
-            """Whether the machines of the last sizes are no better than a smaller one."""
+            """True if the machines of the last sizes are no better than a smaller one."""
             if self.max_features is not None:
                 return False
             errors = [step.error for _, step in sorted(fit_machines(trail).items())]
@@ -143,6 +153,6 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
 
 
 def _empty(y: Floats) -> Step:
-    """The mean, and its leave-one-out error."""
+    """Return the mean and its leave-one-out error."""
     squares = np.square((y - y.mean()) * len(y) / (len(y) - 1))
     return Step((), *mean_and_se(squares))

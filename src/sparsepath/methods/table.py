@@ -25,7 +25,7 @@ def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
 
 
 def _as_dense(rows: int, columns: int) -> float:
-    """Sparse data become a table of float64."""
+    """Return the cost of converting sparse data to a dense float64 table."""
     return 8.0 * rows * columns
 
 
@@ -266,7 +266,7 @@ def having(option: str) -> list[str]:
 
 
 def in_passes() -> str:
-    """The methods that fit data that are read in passes, in words."""
+    """Return the names of the methods that read data in passes, as text."""
     yes = [name for name, method in METHODS.items() if method.streams == "yes"]
     given = [
         f"{name} with {' and '.join(f'--{option}' for option in method.given)}"

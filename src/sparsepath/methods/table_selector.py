@@ -1,10 +1,10 @@
-"""Selection from a table as it comes: categories, dates and missing values prepared within the fit.
+"""Selection from raw tables: categories, dates and missing values are prepared within the fit.
 
-The selector beneath sees columns of numbers (``TablePreparation``); what it finds is reported in
-columns of the table. Methods with groups take all columns that are made of one column of the table,
-or none. In others the columns compete singly, and a column of the table counts as chosen as soon as
-one of those made of it is. Either way the best set of each number of columns of the table, by the
-criterion of the search, makes the path.
+The inner selector works on numeric columns (``TablePreparation``); results refer to the columns of
+the table. Methods with feature groups select all numeric columns of a table column, or none. In
+other methods numeric columns compete individually, and a table column counts as selected if any of
+its numeric columns is. The path has the best subset of each number of table columns, by the
+criterion of the search.
 """
 
 import copy
@@ -57,7 +57,7 @@ OF_COLUMNS = (*COLUMNS, "feature_costs", "feature_groups", "max_features")  # no
 
 
 def _beneath(name: str) -> Any:
-    """A method that is there if the selector beneath has it."""
+    """Descriptor of a method that exists if the inner selector has it."""
     return available_if(
         lambda self: hasattr(getattr(self, "selector_", None) or self._selector, name)
     )
@@ -174,7 +174,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     @property
     def cv(self) -> Any:
-        """The splits of the search itself."""
+        """Splits of the search."""
         return getattr(self._selector, "cv", None)
 
     def __sklearn_tags__(self) -> Any:
@@ -189,21 +189,19 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> "TableSelector":
-        """Prepare the table and select.
+        """Prepare the table and select features.
 
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array, or source
-            The table; or ``open``'s answer, a pyarrow dataset, a polars lazy frame or a Dask data
-            frame, which are read in passes.
-        y : array
-            The target. For regression numbers, text such as "$795,100", or dates, which are
-            predicted as days since 1970-01-01. Of what is read in passes the name of its column
-            too, or None.
+            The table. Results of ``open``, pyarrow datasets, polars lazy frames and Dask data
+            frames are read in passes.
+        y : array, str or None
+            The target. For data that are read in passes also the name of its column, or None.
         sample_weight : array, optional
-            For selectors that take it.
+            Sample weights, for selectors that support them.
         groups : array, optional
-            Samples that must not be parted.
+            Group labels; all splits keep groups together.
         """
         fitted = copy.copy(self)
         for name in [name for name in vars(fitted) if name.endswith("_")]:
@@ -216,7 +214,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """To a table in memory."""
+        """Fit a table in memory."""
         check_shared(self)
         beneath = self._selector
         if not isinstance(beneath, PathSelector) or isinstance(beneath, TableSelector):
@@ -283,7 +281,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         )
 
     def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:
-        """Which column of the table each column of numbers is made of; a word on those of none."""
+        """Return the table column of each numeric column, and a note about columns without
+        values.
+        """
         of = prepared.groups_
         if not len(of):
             why = " ".join([*prepared.notes_.values()][:1])
@@ -294,7 +294,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return of
 
     def _take_from(self, inner: Any, prepared: TablePreparation, columns: Sequence[str]) -> None:
-        """The path of the selector beneath, in columns of the table."""
+        """Return the path of the inner selector in terms of table columns."""
         inner.callback = None  # it is no part of the model
         self.preparation_, self.selector_ = prepared, inner
         self.n_features_in_ = len(columns)
@@ -305,7 +305,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     def _in_table(
         self, path: SelectionPath, of: NDArray[np.intp], names: Sequence[str]
     ) -> tuple[SelectionPath, dict[int, int]]:
-        """A path of the selector beneath in columns of the table, parameters too."""
+        """Return a path of the inner selector in terms of table columns, including its
+        parameters.
+        """
         given = self._selector.get_params(deep=False)
         said = {name: given[name] for name in OF_COLUMNS if name in path.parameters}
         for name in COLUMNS:
@@ -318,9 +320,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return made.replaced(parameters={**path.parameters, **plain(said)}), sizes
 
     def _fit_source(self, source: Source, groups: Any) -> None:
-        """The same in passes; parts are left out by the selector beneath, of columns of numbers.
+        """Fit in passes; the inner selector computes the honest error on numeric columns.
 
-        Which values of a column have an indicator is learnt from all rows.
+        The values of a column that get an indicator are determined from all rows.
         """
         for name in ("date_format", "transform_target"):
             if getattr(self, name) is not None:
@@ -352,7 +354,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         self._take(size)
 
     def _told_beneath(self, size: int, rule: Any) -> Honest | None:
-        """Attributes of the underlying selector for its model of this size."""
+        """Return the attributes of the inner selector for its model of this size."""
         honest: Honest | None = self.selector_.honest_
         columns = self._sizes[size]
         if honest is not None and (is_size(rule) or honest.size != columns):
@@ -362,7 +364,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     def _asked(
         self, inner: Any, of: Any, prepared: TablePreparation, names: Sequence[str]
     ) -> dict[str, Any]:
-        """The parameters of the selector beneath: columns of the table as columns of numbers."""
+        """Return the parameters of the inner selector, with table columns converted to numeric
+        columns.
+        """
         takes = inner.get_params(deep=False)
         asked: dict[str, Any] = {name: value for name, value in BENEATH.items() if name in takes}
         if self.callback is not None:
@@ -397,16 +401,16 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return len(np.unique(self.preparation_.groups_[self.selector_.selected_]))
 
     def _rule(self) -> Any:
-        """How the size is chosen; a selector without a rule has settled on one."""
+        """Return the rule that chooses the size; None if the selector determines its own size."""
         return self._own_size if self._asked_size is None else self._asked_size
 
     def _used(self) -> Any:
-        """The selector beneath with the model in use."""
+        """Return the inner selector with the model in use."""
         check_is_fitted(self)
         return self.selector_.at_size(self._sizes[len(self.selected_)])
 
     def prepare(self, X: Any) -> Floats:
-        """The columns of numbers that the selector beneath sees.
+        """Return the numeric columns that the inner selector uses.
 
         Parameters
         ----------
@@ -417,36 +421,60 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return self.preparation_.transform(X)
 
     def _needed(self, X: Any) -> Floats:
-        """The same, where only the columns of the table in use are read."""
+        """Return the numeric columns, reading only the table columns in use."""
         check_is_fitted(self)
         return self.preparation_.some(X, self.selected_.tolist())
 
     def _at_sizes(self, X: Any) -> tuple[Floats, dict[int, Any]]:
-        """The table as the selector beneath sees it, and that selector at every size."""
+        """Return the numeric columns and the inner selector at every size."""
         return self.prepare(X), {size: self.selector_.at_size(k) for size, k in self._sizes.items()}
 
     @_beneath("predict")
     def predict(self, X: Any) -> Any:
-        """Predict for samples of a table: a data frame with the columns in use, or an array."""
+        """Predict for samples of a table.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+            Samples.
+        """
         return self._calibrated().predict(self._needed(X))
 
     @_beneath("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """Scores of the classes."""
+        """Return class scores.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+            Samples.
+        """
         return self._used().decision_function(self._needed(X))
 
     @_beneath("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes."""
+        """Return class probabilities.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+            Samples.
+        """
         return self._calibrated().predict_proba(self._needed(X))
 
     @_beneath("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the probabilities of the classes."""
+        """Return logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+            Samples.
+        """
         return self._calibrated().predict_log_proba(self._needed(X))
 
     def _calibrated(self) -> Any:
-        """The selector beneath with the model in use, and the slope that validation gave it."""
+        """Return the inner selector with the model in use, and its calibrated slope."""
         model, size = self._used(), len(self.selected_)
         for name in ("_slopes", "_thresholds"):
             value = getattr(self, name, {}).get(size)
@@ -463,21 +491,21 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     @_beneath("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R2 of a regressor, the part of right labels of a classifier.
+        """Return R2 for regression, accuracy for classification.
 
         Parameters
         ----------
         X : data frame with the columns in use, or array
             Samples.
         y : array
-            Their targets.
+            Targets.
         sample_weight : array, optional
-            Their weights.
+            Sample weights.
         """
         return float(self._calibrated().score(self._needed(X), y, sample_weight))
 
     def transform(self, X: Any) -> Any:
-        """The chosen columns of a table, as they are.
+        """Return the selected columns of a table, unchanged.
 
         Parameters
         ----------

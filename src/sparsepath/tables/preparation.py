@@ -121,13 +121,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     @property
     def groups_(self) -> NDArray[np.intp]:
-        """For each column made, the place of the column of the table that it was made of."""
+        """For each output column, the index of its column in the table."""
         return np.repeat(
             np.arange(len(self.features_)), [len(f.labels) for f in self.features_]
         ).astype(np.intp)
 
     def transform(self, X: Any) -> Floats:
-        """The table as numbers, samples x columns.
+        """Return the table as numbers, samples x columns.
 
         Parameters
         ----------
@@ -138,13 +138,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return self.some(X, range(len(self.features_)))
 
     def some(self, X: Any, wanted: Sequence[int]) -> Floats:
-        """As ``transform``, but what is made of other columns of the table is zero and not read.
+        """Transform only some columns of the table; outputs of the others are zero.
 
         Parameters
         ----------
-        X : data frame with the columns wanted, in any order, or array
+        X : data frame with the wanted columns, in any order, or array
+            The table.
         wanted : sequence of int
-            Places of columns of the table.
+            Indices of table columns.
         """
         widths = np.bincount(self.groups_, minlength=len(self.features_))
         ends = np.cumsum(widths)
@@ -157,12 +158,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return Z
 
     def unseen(self, X: Any, wanted: Sequence[int]) -> list[str]:
-        """What there is to say of values that were not there when this was fitted.
+        """Return messages about values that did not occur in ``fit``.
 
         Parameters
         ----------
-        X, wanted
-            The table, and which of its features to look at.
+        X : data frame or array
+            The table.
+        wanted : sequence of int
+            Indices of table columns to check.
         """
         features = [self.features_[i] for i in wanted]
         cells = cells_of(X, self._names_in(X, features), of=len(self.features_))
@@ -176,25 +179,25 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return said
 
     def _names_in(self, X: Any, features: Sequence[Feature]) -> list[Any]:
-        """What the columns of some features are called in X; of arrays, their places."""
+        """Return the names of some features in X; for arrays, their positions."""
         if names_of(X) is not None:
             return [feature.name for feature in features]
         place = {feature.name: i for i, feature in enumerate(self.features_)}
         return [place[feature.name] for feature in features]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns made, as ``colour=red``.
+        """Return the names of the output columns, such as ``colour=red``.
 
         Parameters
         ----------
         input_features : object
-            Ignored: the names are those of the fit.
+            Ignored: the names of the fit are used.
         """
         check_is_fitted(self)
         return np.array([name for feature in self.features_ for name in feature.labels], object)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return plain values."""
         check_is_fitted(self)
         return {
             "asked": self.get_params(deep=False),
@@ -204,7 +207,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "TablePreparation":
-        """Make of ``to_dict``'s answer the same thing again."""
+        """Return the preparation that ``to_dict`` converted.
+
+        Parameters
+        ----------
+        record : dict
+            Result of ``to_dict``.
+        """
         made = cls(**record["asked"])
         made.features_ = tuple(Feature.from_dict(each) for each in record["features"])
         made.notes_ = {}
@@ -213,7 +222,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
 
 def _refuse(cells: Sequence[RawColumn], *, missing: bool, dates: bool) -> None:
-    """One error on all missing values and dates, if they are not wanted and there are any."""
+    """Raise one error for all missing values and dates, if they are not allowed."""
     counts = {column.name: count for column in cells if missing and (count := column.n_missing)}
     said = [missing_said(counts, len(cells[0].values))] if counts else []
     if days := [column.name for column in cells if dates and column.kind == "date"]:
