@@ -1,1 +1,1 @@
-"""Data: the door, readers of files, row blocks, problems with known answers."""
+"""Data: validation, file readers, row blocks, simulated problems."""

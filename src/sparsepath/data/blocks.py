@@ -1,21 +1,21 @@
-"""Row blocks: the few questions an algorithm asks of a slice of the rows.
+"""Row blocks: the operations that algorithms need on a slice of the rows.
 
-Everything of length m lives with its rows; a block of rows answers products with them and hands
-out columns. In memory a block is a view of the data (nothing is copied, whatever the type and
-order); values are read as they are stored and all sums are taken in float64.
+Arrays with one entry per sample stay with their rows; a block of rows computes products with them
+and returns columns. In memory a block is a view of the data (nothing is copied, for any type and
+order); values are read as stored and all sums use float64.
 
-A block has ``shape`` and five answers:
+A block has ``shape`` and these methods:
 
-``dot(V)``              X'V, n x c; or ``dot(V, some)``, for those columns of X only
-``gram(means, weights, some)``  sum over rows of weights * (x - mean)(x - mean)', those columns
-``columns(indices)``    those columns as a float64 array in Fortran order, new or ``out``
-``rows(indices)``       those rows as a float64 array
+``dot(V)``              X'V, n x c; or ``dot(V, some)``, for some columns of X
+``gram(means, weights, some)``  sum over rows of weights * (x - mean)(x - mean)', some columns
+``columns(indices)``    some columns as a float64 array in Fortran order, new or ``out``
+``rows(indices)``       some rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
-``taken(indices)``      those rows as a block of their own
-``strips(height)``      blocks of so many neighbouring rows, or of all where they are not cut easily
-``marks(a)``            sum over rows of a * h(x), whole numbers; see ``fingerprint.py``
+``taken(indices)``      some rows as a block
+``strips(height)``      blocks of neighbouring rows, or all rows if they cannot be cut easily
+``marks(a)``            sum over rows of a * h(x), integers; see ``fingerprint.py``
 
-and says whether zeros are not stored: ``zeros_implicit``.
+``zeros_implicit`` says whether zeros are not stored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ MOST_BLOCKS = 16
 
 
 class RowBlock(Protocol):
-    """What a slice of rows must answer; see the module's first lines."""
+    """Interface of a slice of rows; see the module docstring."""
 
     zeros_implicit: bool
 
@@ -75,9 +75,9 @@ class DenseBlock:
         self._rows = X[start:stop]
 
     def _tiles(self, times: int = 1) -> Iterator[tuple[slice, slice, Floats]]:
-        """Tiles of rows and columns, and room for their numbers in the same order of memory.
+        """Yield tiles of rows and columns, with buffers in the same memory order.
 
-        The room is the same as long as it can be: fresh memory takes longer.
+        Buffers are reused where possible, because new memory is slower.
         """
         X, (m, n), most = self._rows, self.shape, times * TUNING.tile_numbers
         by_column = X.strides[0] == X.itemsize
@@ -95,7 +95,7 @@ class DenseBlock:
         return self._rows.shape
 
     def _compiled(self, any_order: bool = False) -> bool:
-        """Whether columns (or rows) lie in memory one by one, and are worth a compiled loop."""
+        """Return whether columns (or rows) are contiguous and large enough for a compiled loop."""
         X = self.whole
         if X.size < TUNING.compiled_pass_from:
             return False
@@ -200,10 +200,9 @@ class DenseBlock:
 
 
 def products(X: NDArray[Any], V: Floats, which: NDArray[np.intp]) -> Floats:
-    """X'V for one or two vectors and some columns of X, which lie in memory one by one, compiled.
+    """Return X'V for one or two vectors and some contiguous columns of X, with a compiled loop.
 
-    Unlike NumPy's product this one lets other threads work meanwhile, even if the result is only a
-    few numbers.
+    Unlike NumPy's product, it releases the GIL even for small results.
     """
     out = np.zeros((len(which), V.shape[1]))
     core.products(X, which, np.ascontiguousarray(V.T), out)
@@ -211,7 +210,7 @@ def products(X: NDArray[Any], V: Floats, which: NDArray[np.intp]) -> Floats:
 
 
 class SparseBlock:
-    """Rows held as a SciPy CSC array; zeros stay implicit, centring never fills them in."""
+    """Rows in a SciPy CSC array; zeros stay implicit, centring never fills them in."""
 
     zeros_implicit = True
 
@@ -262,7 +261,7 @@ class SparseBlock:
         return [self]
 
     def marks(self, a: Marks) -> Marks:
-        """From the entries alone: a zero counts nothing."""
+        """Return marks from stored entries only: a zero counts nothing."""
         h = bits(self._X.data)
         h *= a[self._X.indices]
         return _sums(h, self._X.indptr)
@@ -278,11 +277,11 @@ class SparseBlock:
         return _sums(off, X.indptr) + self._empty(w, of_entry) * means**2
 
     def _empty(self, w: Floats, of_entry: Floats) -> Floats:
-        """The weight of the implicit zeros of every column.
+        """Return the weight of the implicit zeros of every column.
 
-        The whole weight less that of the entries has the rounding error of both, and the mean
-        squared makes a spread of that. So where entries are many the zeros are looked for: a
-        column whose rows of some weight are all filled has none, exactly.
+        The difference of total and stored weight has rounding errors, which the squared mean
+        amplifies. So with many entries, zeros are searched: a column without implicit zeros gets
+        exactly zero.
         """
         X = self._X
         empty = np.maximum(w.sum() - _sums(of_entry, X.indptr), 0.0)
@@ -297,14 +296,16 @@ class SparseBlock:
 
 
 def bits(values: NDArray[Any]) -> Marks:
-    """The bits of numbers as float64, halves joined; minus zero is zero."""
+    """Return the bits of float64 numbers with both halves combined; minus zero equals zero."""
     h = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
     h ^= h >> np.uint64(32)
     return h
 
 
 def _sums(values: NDArray[Any], indptr: NDArray[Any]) -> NDArray[Any]:
-    """Sums of the runs of ``values`` that ``indptr`` bounds; an empty run sums to zero."""
+    """Return the sums of segments of ``values`` bounded by ``indptr``; an empty one sums to
+    zero.
+    """
     out = np.zeros(len(indptr) - 1, dtype=values.dtype)
     filled = np.flatnonzero(np.diff(indptr))
     if len(filled):

@@ -1,7 +1,6 @@
-"""Classes as numbers: one encoder, one rule of who wins, probabilities from scores.
+"""Class encoding, prediction from scores, probabilities from scores.
 
-One rule for samples of weight zero: they are absent. So a class whose samples all have weight
-zero is no class.
+Samples of weight zero count as absent, so a class with total weight zero does not exist.
 """
 
 from typing import Any
@@ -16,9 +15,9 @@ from sparsepath.system.arrays import Floats
 def encode(
     labels: NDArray[Any], weights: Floats | None = None
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The classes of the samples that count, in order, and the class of each sample by number.
+    """Return the classes of the samples that count, in order, and the class index of each sample.
 
-    Samples of weight zero whose class is no other's are given the first.
+    Samples of weight zero whose class has no other samples get the first class.
 
     >>> encode(np.array(["b", "a", "c"]), np.array([1.0, 2.0, 0.0]))[1].tolist()
     [1, 0, 0]
@@ -32,7 +31,8 @@ def encode(
 def class_weighted(
     class_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: Floats
 ) -> Floats:
-    """Sample weights times the weight of each sample's class; "balanced": classes weigh alike.
+    """Return sample weights times class weights; "balanced": all classes have the same total
+    weight.
 
     >>> class_weighted("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1]), np.ones(4))
     array([0.66666667, 0.66666667, 0.66666667, 2.        ])
@@ -59,7 +59,7 @@ def class_weighted(
 
 
 def coded(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Targets -1 and +1: one column for two classes, +1 for the second; else one for each.
+    """Return targets -1 and +1: one column for two classes (+1 for the second), else one per class.
 
     >>> coded(np.array([0, 1]), 2).ravel().tolist()
     [-1.0, 1.0]
@@ -69,7 +69,7 @@ def coded(codes: NDArray[np.intp], n_classes: int) -> Floats:
 
 
 def winners(scores: Floats) -> NDArray[np.intp]:
-    """The class with the largest score; of one column, or a vector, 1 where it is positive.
+    """Return the class with the largest score; for one column, 1 where it is positive.
 
     >>> winners(np.array([[0.2, 0.7], [0.5, 0.1]])).tolist()
     [1, 0]
@@ -83,10 +83,10 @@ USUAL_SLOPE = 2.0  # of scores that estimate targets -1 and +1: about (1 + f) / 
 
 
 def log_probabilities(scores: Floats, slope: float = 1.0) -> Floats:
-    """Logarithms of the probabilities of the classes, one column each, by the logistic function.
+    """Return logarithms of the class probabilities, one column per class, by the logistic function.
 
-    With scores s_c the probability of class c is proportional to exp(slope s_c); one column is the
-    score of the second class against the first. The most probable class is the winner.
+    With scores s_c, the probability of class c is proportional to exp(slope s_c). A single column
+    is the score of the second class against the first.
 
     >>> np.exp(log_probabilities(np.array([[0.0], [np.log(3.0)]]))).round(3).tolist()
     [[0.5, 0.5], [0.25, 0.75]]

@@ -1,10 +1,11 @@
-"""Rows on a Dask cluster: partitions stay with their workers, messages and small answers travel.
+"""Rows on a Dask cluster: partitions stay on their workers; only messages and small results are
+sent.
 
-A partition is brought into memory once, on the worker where it is made, and kept there. A worker
-keeps nothing else: every message has all it needs, so one that is lost costs the time to make its
-partitions again elsewhere, which Dask does by itself, and one that joins late is welcome.
+A partition is loaded into memory once, on the worker that computes it, and kept there. Workers have
+no other state: every message is self-contained. If a worker is lost, Dask recomputes its partitions
+elsewhere; new workers can join at any time.
 
-The client is the user's. Without one, partitions are computed by the threads of this process.
+The user provides the client. Without one, the threads of this process compute the partitions.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,12 +41,12 @@ RETRIES = 10
 
 
 class ClusterError(SparsepathError):
-    """A cluster that does not answer any more."""
+    """The cluster does not respond any more."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldPart:
-    """A partition in memory, as messages see it; its first row has the number ``start``."""
+    """A partition in memory; its first row has the number ``start``."""
 
     data: Any
     start: int
@@ -60,14 +61,14 @@ class HeldPart:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Rows that are on a worker: ``data`` is a future of them, or what computes them."""
+    """A partition on a worker: ``data`` is a future or a delayed object."""
 
     data: Any
     start: int
     n_rows: int
 
     def _here(self) -> HeldPart:
-        """In the process that calls; used where there is no cluster."""
+        """Compute the partition in this process, if there is no cluster."""
         return HeldPart(self.data.compute(scheduler="synchronous"), self.start)
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
@@ -78,7 +79,7 @@ class Partition:
 
 
 def by_columns(X: NDArray[Any]) -> NDArray[Any]:
-    """The array in Fortran order; strip by strip, which takes a quarter of NumPy's time."""
+    """Return the array in Fortran order, copied strip by strip (four times as fast as NumPy)."""
     if X.flags.f_contiguous:
         return X
     made = np.empty(X.shape, X.dtype, order="F")
@@ -94,7 +95,7 @@ class NamedPart(ArrayPart):
     names: tuple[str, ...] = ()
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        """Some columns as they came, and targets and weights beside them."""
+        """Yield some raw columns, with targets and weights."""
         place = {name: i for i, name in enumerate(self.names)}
         found = [np.asarray(self.X[:, place[name]], dtype=np.float64) for name in names]
         (block,) = row_blocks(np.zeros((self.n_rows, 0)), 1)
@@ -103,7 +104,7 @@ class NamedPart(ArrayPart):
 
 
 def held(X: Any, y: Any, weights: Any) -> ArrayPart:
-    """A partition as arrays, whatever it came as; columns one by one, as they will be read."""
+    """Return a partition as arrays in column order."""
     names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
     if hasattr(X, "to_numpy"):
         plain = X.to_numpy()
@@ -121,7 +122,7 @@ def held(X: Any, y: Any, weights: Any) -> ArrayPart:
 
 @dataclass(frozen=True, eq=False)
 class FramePart:
-    """A partition of a data frame with text in it, as it came."""
+    """A partition of a data frame with text columns, unchanged."""
 
     frame: Any
     y: NDArray[Any]
@@ -132,19 +133,19 @@ class FramePart:
         return len(self.frame)
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        """Some columns as they came, and targets and weights beside them."""
+        """Yield some raw columns, with targets and weights."""
         (block,) = row_blocks(np.zeros((self.n_rows, 0)), 1)
         yield cells_of(self.frame, names), Slab(block, self.y, self.weights, 0)
 
 
 def framed(X: Any, y: Any, weights: Any) -> FramePart:
-    """A partition of a data frame as it is."""
+    """Return a partition of a data frame unchanged."""
     y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     return FramePart(X, y, None if weights is None else np.asarray(weights, dtype=np.float64))
 
 
 def numbered(data: Any, features: tuple[Feature, ...]) -> ArrayPart:
-    """A partition of a data frame, or of files, as numbers that are kept."""
+    """Return a partition of a data frame or of files as numbers that stay in memory."""
     cells = data.cells([feature.name for feature in features])
     made = [
         (np.hstack([f.columns(column) for f, column in zip(features, columns, strict=True)]), slab)
@@ -157,23 +158,23 @@ def numbered(data: Any, features: tuple[Feature, ...]) -> ArrayPart:
 
 
 def n_rows(data: Any) -> int:
-    """Of a partition."""
+    """Return the number of rows of a partition."""
     return int(data.n_rows)
 
 
 def answered(data: Any, start: int, message: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """What a partition says to a message, on its worker; BLAS keeps to one thread."""
+    """Run a message on a partition on its worker; BLAS uses one thread."""
     with Threads(1):
         return message(HeldPart(data, start), *args)
 
 
 def added_up(*answers: Answer) -> Answer:
-    """Answers added in their order."""
+    """Return the sum of results, in order."""
     return reduce(plus, answers)
 
 
 class Cluster(Threads):
-    """The crew of a Dask client; work on arrays of this process is shared by its threads."""
+    """Executor of a Dask client; local work is done by its threads."""
 
     def __init__(self, client: Any, n_threads: int | None = None) -> None:
         super().__init__(n_threads)
@@ -182,11 +183,11 @@ class Cluster(Threads):
     def ask(
         self, parts: Sequence[Any], numbers: int | None, message: Any, *args: Any, **more: Any
     ) -> list[Any]:
-        """The answers of all parts to a message, in their order."""
+        """Return the results of all parts for a message, in order."""
         return self._gathered(lambda: self._asked(parts, message, args))
 
     def total(self, parts: Sequence[Any], message: Any, *args: Any) -> list[NDArray[Any]]:
-        """The answers added up where they are; one comes back."""
+        """Return the sum of the results, computed on the workers."""
 
         def work() -> list[Any]:
             futures = self._asked(parts, message, args)
@@ -206,7 +207,7 @@ class Cluster(Threads):
         return self.client.submit(task, *args, pure=False, retries=RETRIES)
 
     def _gathered(self, work: Callable[[], list[Any]]) -> list[Any]:
-        """Results of futures; the failure of a cluster is one sentence."""
+        """Return results of futures; a cluster failure raises one clear error."""
         from concurrent.futures import CancelledError
 
         from distributed import client as clients
@@ -235,12 +236,12 @@ class Cluster(Threads):
 
 @dataclass(eq=False)
 class ClusterSource(Source):
-    """Partitions of a Dask array or data frame."""
+    """Source with the partitions of a Dask array or data frame."""
 
     client: Any = None
 
     def prepared_part(self, part: Any, features: Any) -> Any:
-        """A partition as numbers, made where it is and kept there; parts of files are read."""
+        """Return a partition as numbers, kept on its worker; parts of files are read."""
         if self.client is None:
             import dask
 
@@ -251,7 +252,7 @@ class ClusterSource(Source):
         return replace(part, data=self.client.submit(numbered, part.data, features, pure=False))
 
     def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
-        """Some rows of a partition, where it is."""
+        """Return some rows of a partition, on its worker."""
         given = rows, 0, y
         if self.client is None:
             import dask
@@ -263,7 +264,7 @@ class ClusterSource(Source):
         )
 
     def crew(self, n_threads: int | None) -> Any:
-        """The cluster, or threads of this process if there is none."""
+        """Return the cluster, or threads of this process if there is none."""
         return Threads(n_threads) if self.client is None else Cluster(self.client, n_threads)
 
 
@@ -276,7 +277,9 @@ def open_dask(
     columns: Sequence[str] | None = None,
     memory: float | None = None,
 ) -> Source:
-    """A Dask array with y beside it, or a data frame with the target beside it or in a column."""
+    """Open a Dask array with a separate y, or a data frame with a separate target or target
+    column.
+    """
     import dask
 
     names: tuple[str, ...] | None = None
@@ -328,7 +331,7 @@ def open_dask(
 
 
 def on_cluster(source: Source, client: Any) -> Source:
-    """A source whose parts are read by the workers of a cluster, which see the same files."""
+    """Return a source whose parts are read by the workers of a cluster with access to the files."""
     parts = [Partition(part, 0, part.n_rows) for part in source.parts]
     given = {f.name: getattr(source, f.name) for f in fields(source) if f.init}
     return ClusterSource(**{**given, "parts": parts}, client=client)
@@ -344,7 +347,7 @@ def _client() -> Any:
 
 
 def _aligned(vector: Any, X: Any, rows: Sequence[Any]) -> list[Any]:
-    """The pieces of a vector that go with the partitions of X."""
+    """Return the pieces of a vector that belong to the partitions of X."""
     count = len(rows)
     if vector is None:
         return [None] * count
@@ -375,7 +378,7 @@ def _aligned(vector: Any, X: Any, rows: Sequence[Any]) -> list[Any]:
 
 
 def n_rows_of(data: Any) -> int:
-    """Of an array or a frame."""
+    """Return the number of rows of an array or a frame."""
     return int(data.shape[0])
 
 

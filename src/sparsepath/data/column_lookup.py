@@ -1,4 +1,4 @@
-"""Columns of a file found by name or position, rows by value; what a target may be."""
+"""Find columns of a file by name or position, and rows by value; check targets."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ Rows = tuple[Key, object] | tuple[Key, str, object]
 
 
 def several(keys: Key | Sequence[Key]) -> Sequence[Key]:
-    """A list of keys, possibly a single one."""
+    """Return keys as a list; a single key is allowed."""
     return [keys] if isinstance(keys, str | int | np.integer) else keys
 
 
 def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str] = ()) -> str:
-    """The name of a column given by name or by position."""
+    """Return the name of a column given by name or by position."""
     beside = list(beside)
     if isinstance(key, str) and (key in beside or key in names):
         return key
@@ -46,7 +46,7 @@ def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str
 
 
 def refuse_rows_as_columns(path: Path, key: Key, first: Array) -> None:
-    """Say it of a table that has a row for each column: the first cells are the names."""
+    """Raise an error for a table with one row per feature (first cells are the names)."""
     if isinstance(key, str) and any(isinstance(v, str) and v == key for v in first.tolist()):
         raise InputError(
             f"{path}: no column {shortened(key)}, but a row with this name: the table is "
@@ -56,7 +56,7 @@ def refuse_rows_as_columns(path: Path, key: Key, first: Array) -> None:
 
 
 def rows_where(path: Path, name: str, values: Array, rows: Rows) -> NDArray[np.bool_]:
-    """Where a column has a value, or any other; the value may be given as text."""
+    """Return a mask of rows with a value in a column, or with any other value."""
     if len(rows) == 3 and rows[1] not in ("=", "!="):
         raise InputError(f"{path}: rows={rows!r}: the middle must be '=' or '!='.")
     unequal = len(rows) == 3 and rows[1] == "!="
@@ -87,7 +87,7 @@ def _as_text(value: object) -> str:
 
 
 def is_known(values: Array) -> NDArray[np.bool_]:
-    """Where a target has a value."""
+    """Return a mask of known target values."""
     if values.dtype.kind == "f":
         return np.isfinite(values)
     if values.dtype.kind == "O":
@@ -98,10 +98,10 @@ def is_known(values: Array) -> NDArray[np.bool_]:
 def checked_target(
     path: Path, name: str, values: Array, how: str = "", *, called: str = "target"
 ) -> Array:
-    """A target of numbers, booleans or strings, with nothing missing, as an array of its own.
+    """Return a target of numbers, booleans or strings without missing values, as a new array.
 
-    Dates become days since 1970-01-01.
-    ``how`` says by what rows without a value are left out; ``called`` what it is, if no target.
+    ``how`` is the advice for rows without a value; ``called`` names the column if it is not the
+    target.
     """
     if called == "target" and values.dtype.kind == "M":
         values = as_days(values)

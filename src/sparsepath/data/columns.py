@@ -1,9 +1,8 @@
-"""Columns brought to one scale, and the one rule for what is constant.
+"""Scaling of columns, and the rule for constant columns.
 
-A column is constant where its variance is at most ``CONSTANT`` times its mean square: what it
-varies by is then rounding alone. Means are weighted, so that a sample of weight zero has no say.
-Columns whose squares floating point cannot hold are refused if they are too large, and constant,
-with a warning, if they are too small.
+A column is constant if its variance is at most ``CONSTANT`` times its mean square: the variation is
+then rounding error. Means are weighted, so samples of weight zero have no effect. Columns whose
+squares overflow raise an error; columns whose squares underflow count as constant, with a warning.
 """
 
 from typing import Any
@@ -21,7 +20,7 @@ SAME_COLUMN = 1e-10  # of the largest number of standardised columns: what copie
 
 
 def is_constant(variance: Floats, mean_square: Floats) -> Flags:
-    """Which columns are constant; both may be sums over samples instead of means.
+    """Return which columns are constant; both arguments may be sums over samples instead of means.
 
     >>> is_constant(np.array([0.0, 1e-30, 1e-20]), np.array([0.0, 1.0, 1.0])).tolist()
     [True, True, False]
@@ -32,7 +31,7 @@ def is_constant(variance: Floats, mean_square: Floats) -> Flags:
 def _constant(
     variance: Floats, mean_square: Floats, X: Floats, weights: Floats | None = None
 ) -> Flags:
-    """The same of features, the columns of X, that are to be divided by what they vary by."""
+    """Return which columns of X are constant, computed carefully for division by the scale."""
     refuse_wide(~np.isfinite(mean_square))
     constant = is_constant(variance, mean_square)
     tiny = ~constant & (variance < FEW_DIGITS)
@@ -45,7 +44,7 @@ def _constant(
 
 
 def refuse_wide(wide: Flags, names: Names = None) -> None:
-    """Refuse columns whose squares are infinite."""
+    """Raise an error for columns whose squares are infinite."""
     if wide.any():
         which = named_columns(np.flatnonzero(wide), names)
         raise InputError(
@@ -55,7 +54,7 @@ def refuse_wide(wide: Flags, names: Names = None) -> None:
 
 
 def warn_tiny(tiny: Flags, names: Names = None) -> None:
-    """Say which columns count as constant because their squares are zero."""
+    """Warn about columns that count as constant because their squares are zero."""
     if tiny.any():
         which = named_columns(np.flatnonzero(tiny), names)
         warn_user(
@@ -65,7 +64,7 @@ def warn_tiny(tiny: Flags, names: Names = None) -> None:
 
 
 def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, Flags]:
-    """Means and standard deviations of columns, 1 for constant ones, and which vary."""
+    """Return means and standard deviations (1 for constant columns), and which columns vary."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         means = np.average(X, axis=0, weights=weights)
         variance = np.average((X - means) ** 2, axis=0, weights=weights)
@@ -74,10 +73,10 @@ def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, F
 
 
 def are_copies(Z: Floats) -> Flags:
-    """Which of standardised columns are an earlier one again, but for their sign.
+    """Return which standardised columns are copies of earlier ones, up to sign.
 
-    Columns that are the same have the same product with any vector, so that only neighbours in
-    the order of products with one are compared.
+    Equal columns have equal products with any vector, so only neighbours in the order of such
+    products are compared.
 
     >>> are_copies(np.array([[1.0, 1.0, -1.0], [-1.0, 0.5, 1.0], [0.0, 0.5, 0.0]])).tolist()
     [False, False, True]
@@ -103,7 +102,7 @@ def are_copies(Z: Floats) -> Flags:
 
 
 def standardise(X: Any) -> tuple[Floats, Floats, Floats]:
-    """Features as rows, standardised, with their centres and scales; a constant one is all zero."""
+    """Return standardised features as rows, with centres and scales; a constant one is zero."""
     dense = X if isinstance(X, np.ndarray) else X.toarray()
     XT = np.array(dense.T, dtype=np.float64, order="C")
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -1,18 +1,18 @@
-"""Few rows that stand for many, for methods that ask nothing of the data but products of columns.
+"""Replace many rows by few, for methods that need only products of columns.
 
 Let Z (m x n) be columns centred over m rows and divided by their scales, and y centred over the
-same rows. If Z'Z = R'R with a triangular R, then Z = QR with orthonormal Q, and every product of
-columns, of columns with y, and of y with itself is that of the n + 1 rows
+same rows. If Z'Z = R'R with a triangular R, then Z = QR with orthonormal Q, and all products of
+columns and y equal those of the n + 1 rows
 
     [ R  c ]        c = R^-T Z'y,      rho^2 = y'y - c'c.
     [ 0  rho ]
 
-So least squares, least angle regression and lasso problems have the same answers on either. Where
-a search is repeated with rows left out, Z'Z over the others is the products over all rows less
-those over the rows left out, and what follows does not depend on the number of rows any more.
+So least squares, least angle regression and lasso have the same solutions on both. If a search is
+repeated with rows held out, Z'Z over the others is the total minus the products over the held-out
+rows, and further costs do not depend on the number of rows.
 
-Products of differences lose digits where columns nearly depend on each other, or hardly vary within
-a part of the rows. ``LEAST_LEFT`` bounds that loss; beyond it there is no short way (None).
+Differences of products lose digits for nearly collinear columns, or columns that hardly vary within
+a part of the rows. ``LEAST_LEFT`` limits that loss; beyond it the result is None.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ LEAST_LEFT = 1e-6  # least part of a column's square that others, or fewer rows,
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """Rows that stand for others."""
+    """Few rows that replace many."""
 
     # (k + 1, k): of the columns that vary, with mean square one over the rows they stand for: their
     # squares sum to the number of these.
@@ -60,7 +60,7 @@ class Products:
         self._factor: Floats | None = None  # of all rows, for many targets
 
     def condensed(self, y: Floats, rows: NDArray[np.intp] | None = None) -> Condensed | None:
-        """Few rows for these rows, and for all of them if none are named; y is for all rows."""
+        """Return few rows equivalent to some rows (default: all); y is for all rows."""
         m, k = len(self._A), self._varying
         part, gram, sums = self._A, self._total, np.zeros(self._A.shape[1])
         if rows is not None:

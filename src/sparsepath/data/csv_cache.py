@@ -1,11 +1,11 @@
-"""CSV files converted once: a Parquet file for each in a cache folder.
+"""Cache of CSV files converted to Parquet.
 
-The folder is the one that the environment variable ``SPARSEPATH_CACHE`` names, or ``sparsepath`` in
-the user's folder for caches; it may be removed at any time. A file says what it was made of.
+The cache folder is ``SPARSEPATH_CACHE``, or ``sparsepath`` in the user's cache folder; it may be
+deleted at any time. A cached file records its source.
 
-The file is read block by block, by the rules of ``csv_form.py``, so that the columns are those of
-the same file read into memory. The type of a column is inferred from its first block; if a later
-one contradicts, the whole is looked through once for what every column holds.
+The file is read in blocks, with the rules of ``csv_dialect.py``, so that the columns are the same
+as when the file is read into memory. The type of a column is inferred from its first block; if a
+later block contradicts, one more pass determines all types.
 """
 
 import hashlib
@@ -35,23 +35,22 @@ ROW_GROUP = 1 << 17  # rows of a group in files that are made here
 
 
 def cache_folder() -> Path:
-    """The folder for files that are made of CSV files."""
+    """Return the cache folder."""
     if given := os.environ.get(VARIABLE):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sparsepath"
 
 
 def cache_file(path: Path) -> Path:
-    """The file that a CSV file is converted to, by its full name."""
+    """Return the cache file of a CSV file, from its full name."""
     digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
     return cache_folder() / f"{digest}{CACHE}"
 
 
 def converted(path: Path, memory: float | None = None, **writing: Any) -> Path:
-    """The Parquet file of a CSV file, made if it is not there or was made of another.
+    """Return the Parquet file of a CSV file; convert it if it is missing or outdated.
 
-    ``memory`` are the bytes that this may take, ``writing`` says how the file is written:
-    ``delimiter``, ``decimal``, ``encoding``.
+    ``memory`` limits the bytes used; ``writing`` has ``delimiter``, ``decimal`` and ``encoding``.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -88,7 +87,7 @@ def converted(path: Path, memory: float | None = None, **writing: Any) -> Path:
 
 
 def _block(path: Path, form: CsvForm, memory: float | None) -> int:
-    """Bytes of text that are converted at a time; at least a row must fit."""
+    """Return the number of bytes of text to convert at a time; at least one row must fit."""
     block: int = max(form.read.block_size, TUNING.part_bytes // 4)
     if memory is None:
         return block
@@ -103,7 +102,7 @@ def _block(path: Path, form: CsvForm, memory: float | None) -> int:
 
 
 def _write(form: CsvForm, cache: Path, mark: bytes, group: float) -> None:
-    """Convert the text; row groups have about ``group`` bytes as Arrow holds them.
+    """Convert the text; row groups have about ``group`` bytes in Arrow format.
 
     The writer keeps a record of every column of every row group until the end.
     """
@@ -141,7 +140,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _gathered(batches: Iterator[Any], size: float) -> Iterator[list[Any]]:
-    """Batches in lists of at least so many bytes, but the last."""
+    """Yield lists of batches with at least this many bytes, except the last."""
     found: list[Any] = []
     for batch in batches:
         found.append(batch)
@@ -153,7 +152,7 @@ def _gathered(batches: Iterator[Any], size: float) -> Iterator[list[Any]]:
 
 
 def _batches(reader: Any) -> Iterator[Any]:
-    """What is read; packed text that is damaged is no trouble with writing."""
+    """Yield batches; damaged compressed text raises an error about the source, not the cache."""
     import pyarrow as pa
 
     try:
@@ -163,7 +162,7 @@ def _batches(reader: Any) -> Iterator[Any]:
 
 
 def _types(form: CsvForm) -> dict[str, Any]:
-    """The narrowest type of every column that takes all its values; as ``csv.read_csv`` has it."""
+    """Return the narrowest type of every column that holds all its values."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -182,7 +181,7 @@ def _types(form: CsvForm) -> dict[str, Any]:
 
 
 def _widened(kind: Any, values: Any, mark: str) -> Any:
-    """A type that takes these values too."""
+    """Return a type that also holds these values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""How a CSV file is written: what parts its columns, its decimal mark, whether it has names."""
+"""Dialect of a CSV file: delimiter, decimal mark, header."""
 
 import codecs
 import csv
@@ -21,10 +21,9 @@ NO_ENCODINGS = ("idna", "punycode")  # of names in the Internet
 
 @dataclass(frozen=True, eq=False)
 class CsvForm:
-    """Options of a CSV file for pyarrow, and where its text is.
+    """Options of a CSV file for pyarrow, and its source.
 
-    ``source`` is the file, or the text itself, with one blank between columns, if ``packed`` says
-    that columns are parted by blanks.
+    ``source`` is the file, or the text itself if columns are separated by blanks (``packed``).
     """
 
     source: Any
@@ -37,11 +36,11 @@ class CsvForm:
     row_bytes: int  # room for a row: numbers are longer than names
 
     def text(self) -> Any:
-        """A stream of the text."""
+        """Return a stream of the text."""
         return unpacked(self.source) if isinstance(self.source, Path) else self.source
 
     def names(self, given: Sequence[str]) -> tuple[list[str], str | None]:
-        """Names of the columns, and of an index that was written without one."""
+        """Return the names of the columns, including an unnamed index."""
         names = [(self.has_names and name) or f"x{j}" for j, name in enumerate(given)]
         return names, names[0] if self.has_names and given[0] in ("", *UNNAMED) else None
 
@@ -53,7 +52,7 @@ def csv_form(
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> CsvForm:
-    """The form of a CSV file by its first lines, where it is not said."""
+    """Infer the dialect of a CSV file from its first lines, unless it is given."""
     from pyarrow import csv as arrow_csv
 
     if delimiter is not None and not (
@@ -100,9 +99,9 @@ def csv_form(
 
 
 def unpacked(path: Path) -> Any:
-    """The bytes of a file, unpacked if its name says that it is packed.
+    """Return the bytes of a file, decompressed according to its suffix.
 
-    pyarrow takes names as UTF-8, which they need not be; bytes it takes as they are.
+    The file is opened by Python because pyarrow requires names in UTF-8.
     """
     import pyarrow as pa
 
@@ -111,7 +110,7 @@ def unpacked(path: Path) -> Any:
 
 
 def _check_encoding(path: Path, encoding: str) -> None:
-    """Refuse what is no encoding of a text that is read piece by piece."""
+    """Raise an error for an encoding that cannot be decoded in blocks."""
     try:
         known = codecs.lookup(encoding).name not in NO_ENCODINGS
         sample = "a,1\n"
@@ -123,7 +122,7 @@ def _check_encoding(path: Path, encoding: str) -> None:
 
 
 def _guess_delimiter(line: str) -> str:
-    """The commonest of comma, semicolon, tab and bar outside quotes.
+    """Return the most frequent of comma, semicolon, tab and bar outside quotes.
 
     >>> _guess_delimiter('"height, cm";weight;age')
     ';'
@@ -133,7 +132,8 @@ def _guess_delimiter(line: str) -> str:
 
 
 def _is_in_blanks(lines: Sequence[str]) -> bool:
-    """Whether nothing but blanks parts the columns: as many in every line, and no other mark.
+    """Return whether blanks separate the columns: the same number in every line, no other
+    delimiter.
 
     >>> _is_in_blanks(["a  b", "1  2"]), _is_in_blanks(["body mass", "1"]), _is_in_blanks(["a,b c"])
     (True, False, False)
@@ -143,7 +143,7 @@ def _is_in_blanks(lines: Sequence[str]) -> bool:
 
 
 def _single_blanks(path: Path, encoding: str) -> Any:
-    """The text with one blank between columns, however they are lined up."""
+    """Return the text with single blanks between columns."""
     import pyarrow as pa
 
     with unpacked(path) as stream:
@@ -153,7 +153,7 @@ def _single_blanks(path: Path, encoding: str) -> Any:
 
 
 def _guess_decimal(lines: Sequence[str], delimiter: str) -> str:
-    """A comma if numbers are written with one, and the columns are not parted by it.
+    """Return a comma if numbers use it as decimal mark and it is not the delimiter.
 
     >>> _guess_decimal(["1,5;2,0"], ";"), _guess_decimal(["1.5;2"], ";"), _guess_decimal(["1"], ",")
     (',', '.', '.')

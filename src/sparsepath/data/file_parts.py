@@ -1,7 +1,7 @@
-"""Parts of files: row groups, record batches, rows or bytes, read a slab at a time.
+"""Parts of files: row groups, record batches, rows or bytes, read one slab at a time.
 
-A part remembers the size and time of its file: one that changes while it is being read is named,
-and so is one that ends too soon.
+A part remembers the size and time of its file. The error message names a file that changes while it
+is read, or ends too soon.
 """
 
 import io
@@ -27,7 +27,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was when it was opened."""
+    """A file with its size and time when it was opened."""
 
     path: str
     size: int
@@ -42,12 +42,12 @@ class File:
         return cls(str(path), found.st_size, found.st_mtime_ns)
 
     def check(self) -> None:
-        """Refuse a file that is not what it was."""
+        """Raise an error if the file has changed."""
         if self != File.of(self.path):
             raise FileError(f"{self.path} has changed since it was opened; start again.")
 
     def broken(self, error: Exception) -> FileError:
-        """What to say of a file that cannot be read to its end."""
+        """Return the error for a file that cannot be read to its end."""
         self.check()
         return FileError(
             f"{self.path} cannot be read to its end, damaged or cut short: {reason_of(error)}."
@@ -55,7 +55,7 @@ class File:
 
     @contextmanager
     def intact(self) -> Iterator[None]:
-        """Name the file in what the libraries raise while it is read."""
+        """Context manager that adds the file name to errors of the libraries."""
         try:
             yield
         except SparsepathError:
@@ -68,8 +68,8 @@ class File:
 class TablePart:
     """Row groups of a Parquet file, or record batches of a Feather file.
 
-    ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them, or
-    None where they are not in the file. ``origin`` is the file that this one was made of.
+    ``features`` are all columns of the source; ``target`` and ``weights`` are columns too, or None
+    if they are not in the file. ``origin`` is the file from which this one was converted.
     """
 
     file: File
@@ -88,7 +88,7 @@ class TablePart:
         return self._whole(names, lambda batch, low: self._slab(batch, names, low))
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        """Some columns as they came, and targets and weights beside them, a slab at a time."""
+        """Yield some raw columns, with targets and weights, one slab at a time."""
         import pyarrow as pa
 
         def made(batch: Any, low: int) -> tuple[list[RawColumn], Slab]:
@@ -97,7 +97,7 @@ class TablePart:
         return self._whole(names, made)
 
     def _whole(self, names: Sequence[str], made: Callable[[Any, int], Made]) -> Iterator[Made]:
-        """What is made of every batch of some columns, target and weights, and its first row."""
+        """Yield the converted columns, target, weights and first row number of every batch."""
         import pyarrow as pa
 
         more = [name for name in (self.target, self.weights) if name is not None]
@@ -165,7 +165,7 @@ class TablePart:
 
 @dataclass(frozen=True, eq=False)
 class Beside(PartOver):
-    """Rows of a table whose targets, and perhaps weights, are arrays and in no column of it."""
+    """Rows of a table with targets, and possibly weights, in separate arrays."""
 
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
@@ -186,7 +186,7 @@ class Beside(PartOver):
 
 
 def _stored(kind: Any) -> np.dtype[Any]:
-    """The type of numbers as they are stored."""
+    """Return the stored type of numbers."""
     kind = getattr(kind, "value_type", kind)  # of a dictionary
     made = np.dtype(kind.to_pandas_dtype())
     return made if made.kind in "biuf" else np.dtype(np.float64)  # decimals
@@ -252,7 +252,7 @@ class NpyPart:
 
 @dataclass(frozen=True, eq=False)
 class SvmlightPart:
-    """Some bytes of an svmlight file: the lines that begin in them."""
+    """A range of bytes of an svmlight file: the lines that begin in it."""
 
     file: File
     offset: int
@@ -282,5 +282,5 @@ class SvmlightPart:
 
 
 def open_binary(path: str) -> Any:
-    """The file, for reading."""
+    """Open the file for reading."""
     return Path(path).open("rb")

@@ -1,6 +1,6 @@
-"""Files that are read a slab at a time: Parquet, Feather, CSV, npy, svmlight; folders, patterns.
+"""Files read in slabs: Parquet, Feather, CSV, npy, svmlight; folders, patterns.
 
-What reads them is in ``file_parts.py``; CSV files are converted once (``csv_cache.py``).
+``file_parts.py`` reads them; CSV files are converted once (``csv_cache.py``).
 """
 
 import glob
@@ -69,10 +69,10 @@ def open_files(
     groups: str | None = None,
     **writing: Any,
 ) -> Source:
-    """A source of one file or several, which must have the same columns, in any order.
+    """Return a source of one or several files with the same columns, in any order.
 
-    The target is a column, or for tables y, with a number or label for every row. ``writing`` says
-    how CSV files are written.
+    The target is a column or, for tables, an array y with a number or label for every row.
+    ``writing`` has the dialect of CSV files.
     """
     paths = find(what)
     kinds = {kind_of(path) for path in paths}
@@ -105,7 +105,7 @@ def open_files(
 
 
 def _beside(source: Source, y: Any, weights: Any) -> Source:
-    """The source with targets, and weights that are no column, from arrays."""
+    """Return the source with targets, and weights that are not a column, from arrays."""
     y, w = np.asarray(y), None
     if weights is not None and not isinstance(weights, str):
         w = np.asarray(weights, dtype=np.float64)
@@ -124,7 +124,9 @@ def _beside(source: Source, y: Any, weights: Any) -> Source:
 
 
 def _joined(opened: list[Source], where: str) -> Source:
-    """The rows of several sources with the same columns; of tables in the order of the first."""
+    """Return the rows of several sources with the same columns, in the column order of the
+    first.
+    """
     first = opened[0]
     parts: list[Any] = []
     start = 0
@@ -145,7 +147,7 @@ def _joined(opened: list[Source], where: str) -> Source:
 
 
 def _refuse_unlike(first: Source, other: Source) -> None:
-    """Name what two files do not have in common."""
+    """Raise an error that names the differences between two files."""
     mine, its = (s.names or () for s in (first, other))
     if mine == its:  # numbered ones are not listed: there may be far more than entries
         mine = its = ()
@@ -167,9 +169,9 @@ def _refuse_unlike(first: Source, other: Source) -> None:
 
 
 def find(what: Any) -> list[Path]:
-    """The files that a path, a pattern, a directory or a list of these means, in order.
+    """Return the files of a path, a pattern, a directory or a list of these, in order.
 
-    In directories, names that begin with a point or a line are those of other programs.
+    Files in directories whose names begin with a dot or underscore are ignored.
     """
     if isinstance(what, (list, tuple)):
         return [path for item in what for path in find(item)]
@@ -189,7 +191,7 @@ def find(what: Any) -> list[Path]:
 
 
 def _walked(folder: Path) -> Iterator[Path]:
-    """The files below a folder whose kind is known."""
+    """Return the files of known type below a folder."""
     seen = 0
     for place, inner, files in os.walk(folder):
         inner[:] = [name for name in inner if name[0] not in "._"]
@@ -206,7 +208,7 @@ def _walked(folder: Path) -> Iterator[Path]:
 
 
 def _known(path: Path) -> str | None:
-    """What kind of file this is, by its name; None if it is another."""
+    """Return the type of a file from its name; None if unknown."""
     kind, packed = ending_format(path)
     if kind not in IN_PASSES or path.suffix.lower() == ".npz" or (packed and kind != "CSV"):
         return None
@@ -214,7 +216,7 @@ def _known(path: Path) -> str | None:
 
 
 def kind_of(path: Path) -> str:
-    """What kind of file this is, by its name."""
+    """Return the type of a file from its name; raise an error if unknown."""
     kind = _known(path)
     if kind is None:
         raise FileError(
@@ -235,10 +237,10 @@ def _table(
     beside: bool,
     groups: str | None,
 ) -> Source:
-    """A Parquet or Feather file; a part for every row group.
+    """Return a source for a Parquet or Feather file; one part per row group.
 
-    ``text`` is the CSV file that it was made of; ``beside``: the target is no column of it. An
-    index that pandas wrote without a name is no feature.
+    ``text`` is the CSV file it was converted from; ``beside``: the target is not a column. An
+    unnamed index written by pandas is not a feature.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -290,7 +292,7 @@ def _table(
 
 @contextmanager
 def _arrow(file: File) -> Iterator[None]:
-    """Say of a file that it is no Arrow file at all, or name what is damaged."""
+    """Raise an error if a file is not an Arrow file, or name the damage."""
     with file.intact():
         try:
             yield
@@ -304,9 +306,9 @@ def _arrow(file: File) -> Iterator[None]:
 
 
 def _height(n: int, memory: float | None) -> int:
-    """Rows of a slab: what is read and made of it takes some times its numbers in every thread.
+    """Return the number of rows of a slab; reading takes several times its size in every thread.
 
-    It does not depend on the number of threads, for sums are rounded slab by slab.
+    It does not depend on the number of threads, because sums are rounded slab by slab.
     """
     if memory is None:
         return max(FEWEST_ROWS, SLAB_NUMBERS // max(1, n))
@@ -315,7 +317,7 @@ def _height(n: int, memory: float | None) -> int:
 
 
 def _threads(path: object, memory: float | None, each: float) -> int | None:
-    """How many threads there is room for, if each takes so many bytes."""
+    """Return how many threads fit into memory if each takes a number of bytes."""
     if memory is None:
         return None
     if each > memory:
@@ -328,7 +330,7 @@ def _threads(path: object, memory: float | None, each: float) -> int | None:
 
 
 def _pages(group: Any) -> float:
-    """Bytes that reading a row group of Parquet takes: a page and a dictionary of every column."""
+    """Return the bytes needed to read a row group: a page and a dictionary per column."""
     columns = (group.column(j) for j in range(group.num_columns))
     return sum(min(PAGES[0], PAGES[1] * column.total_uncompressed_size) for column in columns)
 
@@ -396,10 +398,9 @@ def _place(target: str | None, n: int, path: Path) -> int:
 
 
 def _svmlight(paths: Sequence[Path], memory: float | None) -> list[Source]:
-    """Cut at ends of lines; the columns go to the largest number in any of the files.
+    """Cut svmlight files at ends of lines; the columns go up to the largest index in any file.
 
-    Numbers may be as large as one likes, so that there may be far more columns than entries:
-    ``without_empty`` leaves out those that have none.
+    Indices can be arbitrarily large, so most columns may be empty: ``without_empty`` drops these.
     """
     length = TUNING.part_bytes // 4
     if memory is not None:
@@ -427,7 +428,7 @@ def _svmlight(paths: Sequence[Path], memory: float | None) -> list[Source]:
 
 
 def _stretches(path: Path, length: int) -> tuple[File, list[tuple[int, int, int]], Any]:
-    """Where stretches of whole lines begin, their bytes and rows; and the columns with entries."""
+    """Return the starts, bytes and rows of ranges of whole lines, and the columns with entries."""
     from sklearn.datasets import load_svmlight_file
 
     file = File.of(path)
@@ -444,9 +445,9 @@ def _stretches(path: Path, length: int) -> tuple[File, list[tuple[int, int, int]
 
 
 def without_empty(source: Source) -> Source:
-    """The source without columns of svmlight files that have no entry.
+    """Return the source without columns of svmlight files that have no entry.
 
-    The names of the others say which they are.
+    The names of the remaining columns contain their index.
     """
     if not isinstance(source, SvmlightSource) or len(source.occupied) == source.n_features:
         return source
@@ -459,7 +460,7 @@ def without_empty(source: Source) -> Source:
 
 @dataclass(eq=False)
 class SvmlightSource(Source):
-    """Rows of svmlight files; ``occupied`` are the columns that have an entry."""
+    """Rows of svmlight files; ``occupied`` are the columns with entries."""
 
     occupied: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -468,7 +469,9 @@ class SvmlightSource(Source):
 
 
 def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
-    """A pyarrow dataset: its files, where they hold just its rows and columns; else written."""
+    """Return a source for a pyarrow dataset; it is written to a file if its files contain other
+    rows or columns.
+    """
     import pyarrow.parquet as pq
 
     files = [Path(file) for file in getattr(what, "files", [])]
@@ -488,7 +491,7 @@ def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
 
 
 def _lazy(what: Any, y: Any = None, **given: Any) -> Source:
-    """A polars lazy frame: its result is written."""
+    """Return a source for a polars lazy frame, whose result is written to a file."""
 
     def write(path: Path) -> None:
         what.sink_parquet(path, row_group_size=ROW_GROUP)
@@ -497,7 +500,7 @@ def _lazy(what: Any, y: Any = None, **given: Any) -> Source:
 
 
 def _written(write: Any, where: str, y: Any, given: dict[str, Any]) -> Source:
-    """A table that is written once, in passes, to a file of the system's, gone with the source."""
+    """Return a table written in passes to a temporary file that is deleted with the source."""
     import shutil
     import tempfile
     import weakref
@@ -511,7 +514,7 @@ def _written(write: Any, where: str, y: Any, given: dict[str, Any]) -> Source:
 
 
 def is_path(what: Any) -> bool:
-    """Whether this names files."""
+    """Return whether this names files."""
     items = what if isinstance(what, (list, tuple)) and what else [what]
     return all(isinstance(item, (str, os.PathLike)) for item in items)
 

@@ -1,17 +1,17 @@
-"""A short name for data: equal numbers, equal name, however they are stored.
+"""Fingerprint of data: equal numbers have equal fingerprints, however they are stored.
 
-Not the bytes in memory are hashed but the numbers: the name is the same for C and Fortran order,
-dense and sparse matrices, float32 and float64 where the numbers are equal, and for any cut into row
-blocks. With h(x) the bits of a number as float64, the first half (sign, exponent, first digits)
-added to the second by exclusive or, and a_i an odd number drawn for row i, column j is marked by
+It hashes the numbers, not the bytes in memory: it is the same for C and Fortran order, dense and
+sparse matrices, float32 and float64 with equal values, and any division into row blocks. With h(x)
+the bits of a number as float64, where the first half (sign, exponent, first digits) is combined
+with the second by exclusive or, and a_i an odd random number for row i, the mark of column j is
 
     sum_i a_i h(x_ij)     modulo 2^64,
 
-sums of whole numbers, which do not depend on the order. (The halves are joined because the second
-is zero for most round numbers, and a product keeps as many last zeros as its factor has; h(0) = 0,
-so that zeros need not be stored to be counted.) The marks of all columns, the targets and the
-sample weights then go into one digest; labels that are no numbers are marked by a hash of their
-text. One pass, a few operations per number.
+a sum of integers that does not depend on the order. (The halves are combined because the second is
+zero for most round numbers, and a product keeps the trailing zeros of its factors; h(0) = 0, so
+that zeros need not be stored.) The marks of all columns, targets and weights form one digest;
+labels that are not numbers are marked by a hash of their text. This takes one pass with a few
+operations per number.
 """
 
 import hashlib
@@ -30,16 +30,16 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 
 
 def fingerprint(X: Any, y: Any = None, weights: Any = None) -> str:
-    """The name of a data set.
+    """Return the fingerprint of a data set.
 
     Parameters
     ----------
     X : array, SciPy sparse matrix or sequence of row blocks
         Features, of any real type.
     y : array of shape (n_samples,) or (n_samples, n_targets), optional
-        Targets, or labels of any kind.
+        Targets, or labels of any type.
     weights : array of shape (n_samples,), optional
-        Sample weights; none is the same as ones.
+        Sample weights; None is the same as ones.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def fingerprint(X: Any, y: Any = None, weights: Any = None) -> str:
 
 
 def name_of(n_samples: int, marks: Marks, y: Any = None, weights: Any = None) -> str:
-    """The name, once the columns are marked."""
+    """Return the fingerprint from the marks of the columns."""
     a = drawn(0, n_samples)
     y_marks = None if y is None else labels_marked(y, a)
     even = weights is None or np.all(np.asarray(weights) == 1)
@@ -65,7 +65,7 @@ def name_of(n_samples: int, marks: Marks, y: Any = None, weights: Any = None) ->
 
 
 def name_from(n_samples: int, marks: Marks, y: Marks | None, weights: Marks | None) -> str:
-    """The name, once everything is marked; weights that are all one are None."""
+    """Return the fingerprint from all marks; weights that are all one are None."""
     digest = hashlib.blake2b(digest_size=12)
     digest.update(repr((n_samples, len(marks))).encode())
     digest.update(marks.astype("<u8").tobytes())
@@ -77,7 +77,7 @@ def name_from(n_samples: int, marks: Marks, y: Marks | None, weights: Marks | No
 
 
 def labels_marked(values: Any, a: Marks) -> Marks:
-    """The marks of targets, weights or labels of any kind, by the numbers of their rows."""
+    """Return the marks of targets, weights or labels of any type, by row number."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         known, place = np.unique(array.astype(str), return_inverse=True)
@@ -91,14 +91,14 @@ def labels_marked(values: Any, a: Marks) -> Marks:
 
 
 def column_marks(blocks: Sequence[RowBlock]) -> Marks:
-    """A number for every column of some row blocks; equal columns, equal numbers."""
+    """Return an integer for every column of some row blocks; equal columns have equal integers."""
     starts = accumulate((block.shape[0] for block in blocks), initial=0)
     pairs = zip(starts, blocks, strict=False)
     return added(block.marks(drawn(start, block.shape[0])) for start, block in pairs)
 
 
 def drawn(first: int, count: int) -> Marks:
-    """Odd numbers for the rows from ``first`` on, as if drawn at random (SplitMix64)."""
+    """Return pseudo-random odd numbers for the rows from ``first`` on (SplitMix64)."""
     return _few(first, count) if count <= FEW_ROWS else _drawn(first, count)
 
 

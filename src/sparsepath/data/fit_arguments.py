@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The arguments of a fit, as they were given."""
+    """The raw arguments of a fit."""
 
     X: Any  # before any check or conversion
     y: Any
@@ -17,5 +17,5 @@ class Given:
 
     @classmethod
     def of(cls, X: Any, y: Any, **more: Any) -> "Given":
-        """Those that are None are left out."""
+        """Create it from arguments; None means absent."""
         return cls(X, y, {name: value for name, value in more.items() if value is not None})

@@ -1,6 +1,6 @@
-"""Files of each format as named columns, unchecked; ``readers.py`` makes tables of them.
+"""Read files of each format as unchecked named columns; ``readers.py`` creates tables from them.
 
-Sheets of workbooks (Excel, OpenDocument) are read by python-calamine.
+Workbooks (Excel, OpenDocument) are read by python-calamine.
 """
 
 import datetime
@@ -31,9 +31,9 @@ EMPTY_CELLS = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "
 
 
 def read_sheet(path: Path, sheet: str | None = None) -> dict[str, NDArray[Any]]:
-    """The columns of a sheet by the names in its first row.
+    """Return the columns of a worksheet by the names in its first row.
 
-    Without ``sheet`` there must be one only that has cells.
+    Without ``sheet``, exactly one worksheet must contain data.
     """
     try:
         from python_calamine import CalamineError, CalamineWorkbook
@@ -58,7 +58,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> dict[str, NDArray[Any]]:
 
 
 def _rows(path: Path, sheets: dict[str, list[list[Any]]], wanted: str | None) -> list[list[Any]]:
-    """The rows of one sheet, the first of them names, without those that are empty."""
+    """Return the nonempty rows of one worksheet; the first contains the names."""
     known = ", ".join(map(repr, sheets))
     if wanted is not None and wanted not in sheets:
         raise InputError(f"{path}: no sheet {wanted!r}; it has {known}.")
@@ -74,7 +74,9 @@ def _rows(path: Path, sheets: dict[str, list[list[Any]]], wanted: str | None) ->
 
 
 def _values(cells: Sequence[Any]) -> NDArray[Any]:
-    """Numbers, booleans or dates where all cells are, text otherwise; None or NaN for no value."""
+    """Return numbers, booleans or dates if all cells are of that type, else text; None or NaN if
+    missing.
+    """
     gone = [isinstance(cell, str) and cell.strip() in EMPTY_CELLS for cell in cells]
     kinds = {type(cell) for cell, lacks in zip(cells, gone, strict=True) if not lacks}
     if kinds == {bool} and not any(gone):
@@ -127,10 +129,10 @@ CELL = 40  # characters of a value that a message quotes
 
 
 class FileColumns(NamedTuple):
-    """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file.
+    """Raw content of a dense file: its columns, and other arrays of an npz file.
 
-    ``layout`` says what the columns are known by, ``unnamed`` which of them is an index that was
-    written without a name, ``orders`` has the values of ordered categories.
+    ``layout`` says how columns are identified, ``unnamed`` which column is an unnamed index, and
+    ``orders`` has the values of ordered categories.
     """
 
     features: dict[str, Array]
@@ -148,7 +150,7 @@ def read_columns(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> FileColumns:
-    """Read a dense file as named columns, with all that may be wrong in them.
+    """Read a dense file as named columns, without checks.
 
     Numbers and booleans keep their type, missing numbers are NaN, text is an array of objects.
     """
@@ -174,9 +176,9 @@ def read_columns(
 
 
 def stack_columns(columns: Mapping[str, Array]) -> Array:
-    """Put numeric columns side by side, column-major, in their common type.
+    """Combine numeric columns into a column-major array of their common type.
 
-    Integers and booleans stay integers, float32 stays float32, all else becomes float64.
+    Integers and booleans stay integers, float32 stays float32, other types become float64.
 
     >>> stack_columns({"a": np.array([True, False]), "b": np.array([3, 4], dtype=np.int8)})
     array([[1, 3],
@@ -194,7 +196,7 @@ def stack_columns(columns: Mapping[str, Array]) -> Array:
 
 
 def ending_format(path: Path) -> tuple[str | None, bool]:
-    """The format by the ending of a name, or None, and whether the file is packed.
+    """Return the format of a file name suffix, or None, and whether the file is compressed.
 
     >>> ending_format(Path("a.CSV.gz")), ending_format(Path("a.doc"))
     (('CSV', True), (None, False))
@@ -205,7 +207,7 @@ def ending_format(path: Path) -> tuple[str | None, bool]:
 
 
 def file_format(path: Path) -> str:
-    """The format of an existing, non-empty file by its ending."""
+    """Return the format of an existing, nonempty file from its suffix."""
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -225,7 +227,9 @@ def file_format(path: Path) -> str:
 
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn what the libraries raise on damaged files into a FileError with the name of the file."""
+    """Context manager that converts library errors on damaged files to ``FileError`` with the file
+    name.
+    """
     try:
         yield
     except SparsepathError:
@@ -249,7 +253,7 @@ def reading(path: Path, kind: str) -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """The first line of an error message, without its full stop."""
+    """Return the first line of an error message, without its full stop."""
     if isinstance(error, MemoryError):
         return "it needs more memory than there is"
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
@@ -270,7 +274,7 @@ def _read_csv(
 
 
 def _read_arrow(path: Path, kind: str) -> FileColumns:
-    """A Parquet or Feather file, or JSON: a list of records, or one record per line."""
+    """Read a Parquet or Feather file, or JSON (a list of records, or one record per line)."""
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
@@ -295,7 +299,7 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
-    """What a JSON file holds: a list of records, or one record per line."""
+    """Return the records of a JSON file: a list of records, or one record per line."""
     text = path.read_text("utf-8-sig")
     lines = text if text.lstrip().startswith("[") else f"[{','.join(text.splitlines())}]"
     records = json.loads(lines)
@@ -308,14 +312,14 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 
 def native(path: str | os.PathLike[str]) -> Any:
-    """A file opened by pyarrow, which takes names as UTF-8 unless they are bytes."""
+    """Open a file for pyarrow, which takes names as UTF-8 unless they are bytes."""
     import pyarrow as pa
 
     return pa.OSFile(os.fsencode(path))
 
 
 def refuse_repeated(path: object, names: Sequence[str]) -> None:
-    """Refuse names that several columns have."""
+    """Raise an error for repeated column names."""
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise InputError(f"{path}: more than one column is called {listed(repeated)}; rename them.")
 
@@ -362,7 +366,9 @@ def _read_numpy(path: Path) -> FileColumns:
 
 
 def _arrays(path: Path) -> dict[str, Array]:
-    """The arrays of a file; one whose header claims more than the file has is refused unread."""
+    """Return the arrays of a file; one whose header claims more than the file contains is
+    not read.
+    """
     with path.open("rb") as stream:
         if stream.read(2) != b"PK":
             return {"X": np.load(path, mmap_mode="r", allow_pickle=False)}
@@ -378,7 +384,7 @@ def _arrays(path: Path) -> dict[str, Array]:
 
 
 def shortened(value: object, limit: int = CELL) -> str:
-    """A value in quotes, cut if it is long.
+    """Return a value in quotes, cut if it is long.
 
     >>> shortened("n.d."), shortened("abcdefgh", 5)
     ("'n.d.'", "'abcde...'")
@@ -388,7 +394,7 @@ def shortened(value: object, limit: int = CELL) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 5, total: int | None = None) -> str:
-    """Names in quotes, the first few of many.
+    """Return the first few of many names in quotes.
 
     >>> listed(list("abcdefgh"))
     "'a', 'b', 'c', 'd', 'e' and 3 more"

@@ -1,9 +1,9 @@
 """Match columns between files by name, position or number.
 
-Named columns (CSV, Parquet) go by their names. Columns of arrays have places, and are called x0,
-x1, ... after them. Columns of svmlight files have numbers, counted from 0 or from 1, and are called
-x0 or x1, ... after these. A model that was fitted to one file must never take the neighbour of a
-column in another, so what is not the same beyond doubt is refused.
+Named columns (CSV, Parquet) are matched by name. Columns of arrays have positions and are called
+x0, x1,
+... Columns of svmlight files have numbers counted from 0 or 1, and are called x0 or x1, ... A model
+must never use the neighbour of a column in another file, so an ambiguous match raises an error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ BY_NAME, BY_PLACE, BY_NUMBER = "names", "places", "numbers"
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a file."""
+    """Identification of the columns of a file."""
 
     kind: str  # 'names', 'places', 'numbers': what a column is known by
     # How many there are; of an svmlight file the features, up to the last that has an entry.
@@ -29,12 +29,12 @@ class Layout:
     numbers: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         return asdict(self)
 
     @classmethod
     def of_model(cls, model: Any) -> "Layout":
-        """The layout of the file that a model was fitted to, as far as the model records it."""
+        """Return the layout of the training file, as far as the model records it."""
         if isinstance(known := getattr(model, "layout_", None), cls):
             return known
         record = getattr(getattr(model, "path_", None), "data", {}).get("layout")
@@ -45,7 +45,7 @@ class Layout:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The names of the first and the last feature of columns without names."""
+        """Return the first and the last feature name of columns without names."""
         first, last = self.first, self.first + self.columns - 1
         return (
             f"x{first + (self.target == 0)}",
@@ -56,10 +56,10 @@ class Layout:
 def same_columns(
     path: Path, model: Layout, used: Sequence[str], file: Layout, known: Sequence[str]
 ) -> list[str]:
-    """What the columns that a model uses are called in another file.
+    """Return the names in another file of the columns that a model uses.
 
-    ``model`` is the layout of the file that it was fitted to, ``file`` that of this one; ``used``
-    are the names that the model uses, ``known`` those in the file.
+    ``model`` is the layout of the training file, ``file`` that of this one; ``used`` are the names
+    that the model uses, ``known`` those in the file.
     """
     if file.kind == BY_NAME:
         if model.kind != BY_NAME:
@@ -78,7 +78,9 @@ def same_columns(
 
 
 def _check_names(path: Path, model: Layout, known: Sequence[str]) -> None:
-    """Names x0, x1, ... of another file mean the same columns if they begin and end alike."""
+    """Check that names x0, x1, ... of two files mean the same columns: first and last must
+    agree.
+    """
     absent = [name for name in model.ends if name not in known]
     if absent:
         raise InputError(

@@ -1,13 +1,12 @@
-r"""Exact medians of columns that are read in passes, some digits of them at a time.
+r"""Exact medians of columns that are read in passes.
 
-The bits of a float64 are brought into the order of the numbers (``keys``). A pass counts how many
-values have which of the next ``BITS`` bits, among those that begin as the median does; so every
-pass gives that many bits more of it. As soon as few values are left that begin so, they are
-collected. Counts are small and are added up, whatever the number of rows: about three passes for a
-million of them, four for a thousand million, six if all bits are needed.
+The bits of a float64 are mapped to integers in the order of the numbers (``keys``). A pass counts
+the next ``BITS`` bits of the values that begin like the median, and thus determines these bits.
+When few values are left, they are collected. Memory does not depend on the number of rows: about
+three passes for a million rows, four for a thousand million, six if all bits are needed.
 
-Of an even number of values the median is the mean of two, and the upper one may begin otherwise:
-it is then the least of those beyond, which the last pass finds.
+For an even number of values the median is the mean of two. If the upper one begins differently, it
+is the smallest of the larger values, which the last pass finds.
 """
 
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ Keys = NDArray[np.uint64]
 
 
 def keys(values: Floats) -> Keys:
-    """Whole numbers in the order of the values, which are no NaN.
+    """Return integers in the order of the values, which must not be NaN.
 
     >>> values = np.array([-np.inf, -2.5, -0.0, 0.0, 1e-300, 3.0])
     >>> np.argsort(keys(values), kind="stable").tolist(), numbers(keys(values)).tolist()
@@ -41,17 +40,17 @@ def keys(values: Floats) -> Keys:
 
 
 def numbers(given: Keys) -> Floats:
-    """The values again."""
+    """Return the values of keys."""
     top = np.uint64(1 << (WIDTH - 1))
     return np.where(given & top, given ^ top, ~given).view(np.float64)
 
 
 @dataclass(frozen=True)
 class MedianSearch:
-    """What is known of the lower middle value of a column.
+    """State of the search for the lower middle value of a column.
 
-    ``below`` values are less than any that begins as it does, ``inside`` begin so: with the bits of
-    ``first`` above the lowest ``left``.
+    ``below`` values are smaller than all candidates, ``inside`` is the number of candidates: values
+    with the bits of ``first`` above the lowest ``left``.
     """
 
     count: int
@@ -62,7 +61,7 @@ class MedianSearch:
 
     @property
     def last(self) -> int:
-        """The largest key that begins so."""
+        """Largest key of a candidate."""
         return self.first + (1 << self.left) - 1
 
     @property
@@ -70,7 +69,7 @@ class MedianSearch:
         return self.inside <= COLLECTED or not self.left
 
     def narrowed(self, counts: NDArray[np.int64]) -> "MedianSearch":
-        """With the next bits; ``counts`` says how often each occurs."""
+        """Return the state with the next bits known; ``counts`` has the frequency of each."""
         ends = self.below + np.cumsum(counts)
         place = int(np.searchsorted(ends, (self.count - 1) // 2, side="right"))
         left = max(0, self.left - BITS)
@@ -79,19 +78,19 @@ class MedianSearch:
 
 
 def _together(one: list[Keys], other: list[Keys]) -> list[Keys]:
-    """Values of some columns, put together; of the last array, of those beyond, the least."""
+    """Combine the values of some columns; keep the minimum of the last array (larger values)."""
     pairs = list(zip(one, other, strict=True))
     return [*map(np.concatenate, pairs[:-1]), np.minimum(*pairs[-1])]
 
 
 def _there(part: Any, names: tuple[str, ...]) -> Any:
-    """The keys of the values that are there, column by column, a slab at a time."""
+    """Yield the keys of present values by column, one slab at a time."""
     for cells, _ in part.cells(names):
         yield [keys(column.values[~np.isnan(column.values)]) for column in cells]
 
 
 def counted(part: Any, names: tuple[str, ...]) -> Answer:
-    """How many values of some columns are there, and how many are missing."""
+    """Return the numbers of present and missing values of some columns."""
     found = np.zeros((len(names), 2), dtype=np.int64)
     for cells, _ in part.cells(names):
         for pair, column in zip(found, cells, strict=True):
@@ -101,7 +100,7 @@ def counted(part: Any, names: tuple[str, ...]) -> Answer:
 
 
 def next_bits(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]) -> Answer:
-    """How often the next bits occur among the values that begin as is known."""
+    """Return the frequencies of the next bits among the candidates."""
     found = np.zeros((len(names), 1 << BITS), dtype=np.int64)
     for columns in _there(part, names):
         for counts, values, search in zip(found, columns, known, strict=True):
@@ -113,7 +112,7 @@ def next_bits(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]
 
 
 def collected(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]) -> Answer:
-    """The values that begin as is known, unless they are all the same; the least beyond them."""
+    """Return the candidates, unless they are all equal, and the smallest larger value."""
     total: list[Keys] | None = None
     for columns in _there(part, names):
         values, beyond = [], np.full(len(names), np.iinfo(np.uint64).max)
@@ -129,9 +128,9 @@ def collected(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]
 def middle_values(
     source: Source, crew: Crew, names: tuple[str, ...]
 ) -> dict[str, tuple[Floats, int]]:
-    """Of columns of numbers the two middle values, equal for odd counts, and how many are missing.
+    """Return the two middle values of numeric columns (equal for odd counts) and missing counts.
 
-    There are none of a column without any value.
+    A column without values has none.
     """
     found: dict[str, tuple[Floats, int]] = {}
     for low in range(0, len(names), AT_A_TIME):
@@ -161,7 +160,7 @@ def _middle(source: Source, crew: Crew, names: tuple[str, ...]) -> dict[str, tup
 
 
 def _pair(search: MedianSearch, values: Keys, beyond: Any) -> Floats:
-    """The two values in the middle."""
+    """Return the two middle values."""
     ranks = [(search.count - 1) // 2 - search.below, search.count // 2 - search.below]
     inside = np.sort(values)
 

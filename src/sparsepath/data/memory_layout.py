@@ -1,4 +1,4 @@
-"""Copies of dense data whose columns lie in memory one by one, written tile by tile."""
+"""Copies of dense data with contiguous columns, written tile by tile."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from sparsepath.system.tuning import TUNING
 
 
 def turned(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[Any]:
-    """The matrix with its columns one by one in memory; itself if that is what it is.
+    """Return the matrix with contiguous columns; itself if it has them.
 
     ``dtype`` is by default that of ``kept_type``.
 
@@ -27,7 +27,7 @@ def turned(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[Any]:
 
 
 def turn(X: NDArray[Any], out: NDArray[Any], threads: Crew) -> None:
-    """Write a matrix, features by samples, in tiles: both sides of these stay in the cache."""
+    """Transpose a matrix in tiles that fit into the cache."""
     m, n = X.shape
     side = TUNING.turned_columns
     strips = range(0, m, max(side, m) if X.strides[0] == X.itemsize else side)
@@ -41,7 +41,7 @@ def turn(X: NDArray[Any], out: NDArray[Any], threads: Crew) -> None:
 
 
 def kept_type(X: NDArray[Any]) -> np.dtype[Any]:
-    """The type in which a copy of the data is kept: of large ones float32, if that is exact.
+    """Return the type of a copy of the data: float32 for large data if exact.
 
     >>> str(kept_type(np.ones((2**17, 64), dtype=np.int16)))
     'float32'

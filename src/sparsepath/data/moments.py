@@ -39,7 +39,7 @@ NONE = np.zeros(0, dtype=np.intp)
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How the targets of a slab become numbers: as they are, or +-1 for classes."""
+    """Encoding of the targets of a slab: unchanged, or +-1 for classes."""
 
     classes: NDArray[Any] | None = None
 
@@ -53,7 +53,7 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Which cell every row is in."""
+    """Assignment of rows to cells."""
 
     edges: NDArray[np.int64] | None = None  # rows from edges[c] up to edges[c + 1] are cell c
     listed: NDArray[np.unsignedinteger[Any]] | None = None  # the cell of every row
@@ -69,20 +69,20 @@ class Cells:
 
     @classmethod
     def folds(cls, m: int, count: int) -> "Cells":
-        """Folds of neighbours, as scikit-learn's ``KFold`` has them."""
+        """Return contiguous folds, as in scikit-learn's ``KFold``."""
         sizes = np.full(count, m // count)
         sizes[: m % count] += 1
         return cls(edges=np.append(0, np.cumsum(sizes)).astype(np.int64), count=count)
 
 
 def labels_in(slab: Slab) -> Answer:
-    """The labels of a slab's samples of some weight."""
+    """Return the labels of a slab's samples with positive weight."""
     y = slab.y if slab.weights is None else slab.y[slab.weights > 0]
     return [Joined(np.unique(y), np.union1d)]
 
 
 def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
-    """What the targets mean; the labels of a classifier are looked for by a pass over them."""
+    """Return the encoding of the targets; a pass finds the labels of a classifier."""
     if not classifier:
         return Coding()
     (found,) = source.total(crew, NONE, labels_in)
@@ -99,7 +99,7 @@ def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
 
 @dataclass(frozen=True, eq=False)
 class ByCell:
-    """Arrays of sums for each of some cells; those of two are added cell by cell."""
+    """Arrays of sums by cell; addition is by cell."""
 
     sums: Mapping[int, Answer]
 
@@ -110,7 +110,7 @@ class ByCell:
         return ByCell(both)
 
     def stacked(self, count: int) -> list[Any]:
-        """Each of the arrays with all cells along its first axis; cells without rows are zeros."""
+        """Return each array with all cells along its first axis; cells without rows are zero."""
         kinds = next(iter(self.sums.values()))
         out = [np.zeros((count, *np.shape(kind))) for kind in kinds]
         for cell, values in self.sums.items():
@@ -120,11 +120,11 @@ class ByCell:
 
 
 def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool) -> Answer:
-    """The sums M of every cell, and what else there is to know of the rows.
+    """Return the sums M of every cell, and other statistics of the rows.
 
-    Returns by cell products (n, n) or none of them, right sides (n + T + 1, T + 1) of columns
-    against targets and one, squares (n), squared weights and the number of rows with a weight; then
-    counts, and marks for the fingerprint.
+    By cell: products (n, n) or none, right sides (n + T + 1, T + 1) of columns against targets and
+    one, squares (n), squared weights and the number of rows with positive weight; then counts, and
+    marks for the fingerprint.
     """
     block = slab.block
     m, n = block.shape
@@ -173,7 +173,7 @@ class Moments:
         return self.squares.shape[1]
 
     def over(self, sides: NDArray[np.bool_]) -> "Moments":
-        """Sums over sets of cells; ``sides`` is sets by cells."""
+        """Return sums over sets of cells; ``sides`` is sets by cells."""
         S = sides.astype(np.float64)
         products = None if self.products is None else np.tensordot(S, self.products, 1)
         sums = (self.right, self.squares, self.ww, self.counted)
@@ -185,8 +185,8 @@ class Moments:
 class Sums:
     """Summary of all rows from the first pass.
 
-    ``counts`` are those of rows, of rows with a weight, whether weights differ, and of negative
-    ones; ``marked`` are the marks of columns, targets and weights for the fingerprint.
+    ``counts`` has the numbers of rows, of rows with positive weight, of different weights and of
+    negative ones; ``marked`` has the marks of columns, targets and weights for the fingerprint.
     """
 
     moments: Moments
@@ -197,7 +197,9 @@ class Sums:
 def read_sums(
     source: Source, crew: Crew, shift: Floats, coding: Coding, cells: Cells, *, whole: bool
 ) -> Sums:
-    """One pass; data that are no numbers are refused. ``whole``: with products of all columns."""
+    """Read the data once; invalid numbers raise an error. ``whole``: with products of all
+    columns.
+    """
     answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
     by_cell, counts, bad, finite, *marks = answer
     _refuse(source, bad, finite, counts)
@@ -207,7 +209,9 @@ def read_sums(
 
 
 def first_shift(source: Source, crew: Crew) -> Floats:
-    """The means of the first rows; of sparse data zeros, which stay implicit."""
+    """Return the means of the first rows; zeros for sparse data, which keep their zeros
+    implicit.
+    """
     shift = np.zeros(source.n_features)
     if not source.sparse:
         (shift,) = crew.ask(source.parts[:1], None, first_means)
@@ -222,9 +226,10 @@ def read_centred(
     made: Callable[[Sums], Any],
     whole: bool,
 ) -> Any:
-    """What is made of the sums of one pass; of a second if that is ``off_centre``.
+    """Return the result computed from the sums of one pass, or of a second if the first is
+    ``off_centre``.
 
-    Then the first rows were so bad a guide to the means that digits were lost.
+    The means of the first rows were then so far off that digits were lost.
     """
     found = made(read_sums(source, crew, first_shift(source, crew), coding, cells, whole=whole))
     if source.sparse or not found.off_centre:
@@ -233,7 +238,7 @@ def read_centred(
 
 
 def first_means(part: Part) -> Floats:
-    """The means of the first rows."""
+    """Return the means of the first rows."""
     slab = next(iter(part.read(None)))
     m = slab.block.shape[0]
     return slab.block.dot(np.full((m, 1), 1 / m))[:, 0]

@@ -43,7 +43,7 @@ class NumberedNames(Sequence[str]):
         return self.stop - self.first - len(self.without)
 
     def number(self, place: int) -> int:
-        """The number in the name at a place."""
+        """Return the number in the name at an index."""
         i = operator.index(place)
         i += len(self) if i < 0 else 0
         if not 0 <= i < len(self):
@@ -64,7 +64,7 @@ class NumberedNames(Sequence[str]):
         return (f"x{i}" for i in range(self.first, self.stop) if i not in gaps)
 
     def place(self, name: object) -> int | None:
-        """The place of a name, or None."""
+        """Return the index of a name, or None."""
         found = _NUMBERED.fullmatch(name) if isinstance(name, str) else None
         if found is None or len(found[1]) > 18:
             return None
@@ -78,7 +78,7 @@ class NumberedNames(Sequence[str]):
         return self.place(name) is not None
 
     def index(self, name: Any, start: int = 0, stop: int | None = None) -> int:
-        """The place of a name."""
+        """Return the index of a name."""
         i = self.place(name)
         if i is None or i not in range(*slice(start, stop).indices(len(self))):
             raise ValueError(f"{name!r} is not among the names")
@@ -100,5 +100,5 @@ class NumberedNames(Sequence[str]):
 
     @property
     def plain(self) -> bool:
-        """Whether they are ``x0``, ``x1``, ... without a gap."""
+        """Return whether the names are ``x0``, ``x1``, ... without gaps."""
         return self.first == 0 and not self.without

@@ -1,4 +1,4 @@
-"""The door for data that need not fit into memory: every kind of source that is known."""
+"""``open``: create a source from data of any kind that need not fit into memory."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -87,7 +87,7 @@ def open(
 
 
 def _without(source: Source, drop: Sequence[str]) -> list[str]:
-    """The features of a source but some."""
+    """Return the features of a source without some."""
     names = [*(source.names or ())]
     if lost := sorted({*drop} - {*names, *source.index}):
         raise InputError(f"{source.where} has no column {lost[0]!r} to drop.")
@@ -95,7 +95,7 @@ def _without(source: Source, drop: Sequence[str]) -> list[str]:
 
 
 def taken(X: Any, y: Any, weights: Any) -> Source:
-    """The source that ``fit`` was given, or one of what it was given."""
+    """Return the source given to ``fit``, or create one from other data."""
     if not isinstance(X, Source):
         return open(X, y, weights=weights)
     if y is not None or weights is not None:

@@ -1,7 +1,7 @@
 """The data sets of the five papers, from a folder of Parquet files.
 
-The folder is the one that the environment variable ``SPARSEPATH_DATA`` names or else the nearest
-``shared/data`` beside or above the working folder or this file, as in a source tree.
+The folder is ``SPARSEPATH_DATA``, or the nearest ``shared/data`` in or above the working folder or
+next to this file, as in a source tree.
 """
 
 import difflib
@@ -89,7 +89,7 @@ def load(name: str) -> PaperSet:
 
 
 def available() -> list[str]:
-    """The names of the data sets whose files are there."""
+    """Return the names of the data sets whose files exist."""
     folder = _folder()
     return [name for name in SOURCES if folder is not None and (folder / _file(name)).is_file()]
 

@@ -1,9 +1,8 @@
-"""Tables with text, categories and dates that are read in passes, as columns of numbers.
+"""Tables with text, categories and dates that are read in passes, converted to numeric columns.
 
-One pass over the columns that are no numbers counts their values, and from the counts
-``TablePreparation`` learns what it learns from a table in memory; if missing values are to be
-filled in, some passes over the numbers find their medians (``medians.py``). From then on a part
-makes the numbers of a slab when it is read, and only those that are requested.
+One pass counts the values of non-numeric columns. ``TablePreparation`` is fitted to these counts as
+to a table in memory. To impute missing values, further passes find the medians (``medians.py``).
+Afterwards the numeric columns of a slab are computed when it is read, and only the requested ones.
 """
 
 from collections import Counter
@@ -30,7 +29,7 @@ Tally = dict[str, RawColumn]  # how often which values occur in some columns
 
 
 def _together(one: Tally, other: Tally) -> Tally:
-    """Counted together."""
+    """Combine counts."""
     return {name: _joined(a, other[name]) for name, a in one.items()}
 
 
@@ -50,7 +49,7 @@ def _joined(a: RawColumn, b: RawColumn) -> RawColumn:
 
 
 def _values(kind: str, counts: Counter[Any]) -> NDArray[Any]:
-    """Each of the values that occur once."""
+    """Return each distinct value."""
     known = [value for value in counts if value is not None]
     if kind in ("text", "ordered"):
         return np.array([*known, None], dtype=object)[:-1]
@@ -58,7 +57,7 @@ def _values(kind: str, counts: Counter[Any]) -> NDArray[Any]:
 
 
 def tallied(part: Any, names: tuple[str, ...], hours: bool) -> Answer:
-    """The values of some columns of a part, counted; of dates the hours, or no more than needed."""
+    """Return the counts of values in some columns of a part; for dates the hours, if needed."""
     total: Tally | None = None
     for cells, _ in part.cells(names):
         found = {column.name: _counted(column, hours) for column in cells}
@@ -86,7 +85,7 @@ def _counted(column: RawColumn, hours: bool) -> RawColumn:
 
 
 def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePreparation:
-    """The preparation, fitted to all rows of a source by one pass over its text."""
+    """Return the preparation fitted to all rows of a source by one pass over its text."""
     assert source.names is not None
     kinds = source.kinds or ("number",) * source.n_features
     text = tuple(name for name, kind in zip(source.names, kinds, strict=True) if kind == "text")
@@ -105,7 +104,7 @@ def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePr
 
 @dataclass(frozen=True, eq=False)
 class PreparedPart(PartOver):
-    """Rows of a table as columns of numbers."""
+    """Rows of a table as numeric columns."""
 
     features: tuple[Feature, ...]
 
@@ -126,7 +125,7 @@ class PreparedPart(PartOver):
 
 
 def prepared(source: Source, preparation: TablePreparation) -> Source:
-    """The source as columns of numbers, which have no names of their own."""
+    """Return the source as numeric columns without names."""
     features, n = preparation.features_, len(preparation.groups_)
     share = source.n_features / max(1, n)
     make = getattr(source, "prepared_part", PreparedPart)  # a cluster keeps its own
@@ -137,7 +136,7 @@ def prepared(source: Source, preparation: TablePreparation) -> Source:
 
 
 def _lower(part: Any, share: float) -> Any:
-    """A part whose slabs are lower, for what is made of them is wider."""
+    """Return a part with smaller slabs, because the numeric columns are wider."""
     if hasattr(part, "height"):
         return replace(part, height=max(FEWEST_ROWS, int(min(1.0, share) * part.height)))
     return replace(part, part=_lower(part.part, share)) if hasattr(part, "part") else part

@@ -61,7 +61,7 @@ HOW = " (--missing drop-rows)"  # rows without a target are left out
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What :func:`read_table` found."""
+    """Result of :func:`read_table`."""
 
     # (m, n), column-major, or SciPy CSR of svmlight files: integers if all columns are, float32 if
     # all are, otherwise float64.
@@ -246,14 +246,16 @@ def read_table(
 def _where(
     name: str, values: Array, keep: NDArray[np.bool_], rows: Rows
 ) -> tuple[str, str, Any] | None:
-    """Which rows are kept, with the value as the column has it; None for all rows."""
+    """Return a mask of the rows to keep and the value in the type of the column; None for
+    all rows.
+    """
     unequal = len(rows) == 3 and rows[1] == "!="
     value = values[~keep if unequal else keep][:1].tolist()
     return (name, "!=" if unequal else "==", value[0]) if value else None
 
 
 def _all_numbers(columns: Mapping[str, Array]) -> bool:
-    """Whether all columns are numbers or booleans, none missing."""
+    """Return whether all columns are numbers or booleans without missing values."""
     return all(
         values.dtype.kind in "biu" or (values.dtype.kind == "f" and not np.isnan(values).any())
         for values in columns.values()
@@ -261,7 +263,9 @@ def _all_numbers(columns: Mapping[str, Array]) -> bool:
 
 
 def _counts_rows(values: Array) -> bool:
-    """Whether a column is 0, 1, 2, ... or 1, 2, 3, ... in order, in rows enough to be sure."""
+    """Return whether a column is 0, 1, 2, ... or 1, 2, 3, ... in order, with enough rows to be
+    sure.
+    """
     if len(values) < COUNTED or values.dtype.kind not in "iuf" or values[0] not in (0, 1):
         return False
     start = values[0]
@@ -395,7 +399,7 @@ def _check_features(
 
 
 def _example(values: Array, row_numbers: NDArray[np.intp], decimal: str) -> str:
-    """The first value that is no number, or else the first there is, and its row."""
+    """Return the first non-numeric value, or else the first value, and its row."""
 
     def is_number(value: object) -> bool:
         try:
@@ -423,7 +427,7 @@ def _refuse(
     missing: Sequence[str],
     infinite: Sequence[str],
 ) -> None:
-    """Raise one error for all that is wrong with the features, if anything is."""
+    """Raise one error for all problems with the features, if there are any."""
     if n_features == 0:
         raise InputError(f"{path}: no feature column is left beside the target.")
     wrong = []

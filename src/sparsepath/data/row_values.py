@@ -1,6 +1,6 @@
-"""Values of all rows of a source, one after another: targets, weights, groups, hashes.
+"""Values of all rows of a source: targets, weights, groups, hashes.
 
-They are the only thing as long as the rows that leaves the parts.
+Only these are collected for all rows.
 """
 
 import operator
@@ -25,23 +25,23 @@ def _listed(labels: NDArray[Any], start: int) -> Answer:
 
 
 def in_order(found: Joined) -> NDArray[Any]:
-    """Labels of parts, one after another."""
+    """Return the labels of all parts in order."""
     return np.concatenate([labels for _, labels in sorted(found.value, key=lambda pair: pair[0])])
 
 
 def targets_listed(slab: Slab) -> Answer:
-    """Targets and weights."""
+    """Return targets and weights."""
     w = np.ones(len(slab.y)) if slab.weights is None else np.asarray(slab.weights, np.float64)
     return [*_listed(np.asarray(slab.y), slab.start), *_listed(w, slab.start)]
 
 
 def columns_listed(slab: Slab) -> Answer:
-    """The columns that were read."""
+    """Return the columns that were read."""
     return _listed(slab.block.columns(np.arange(slab.block.shape[1])), slab.start)
 
 
 def hashes_listed(slab: Slab) -> Answer:
-    """The hash of every row."""
+    """Return the hash of every row."""
     m, n = slab.block.shape
     height = max(1, TUNING.tile_numbers // max(1, n))
     tiles = (np.arange(i, min(i + height, m)) for i in range(0, m, height))
@@ -50,7 +50,7 @@ def hashes_listed(slab: Slab) -> Answer:
 
 
 def rows_listed(slab: Slab, rows: NDArray[np.intp]) -> Answer:
-    """Some rows, which are given by their numbers, ascending."""
+    """Return some rows, given by ascending row numbers."""
     inside = rows[np.searchsorted(rows, slab.start) :]
     inside = inside[: np.searchsorted(inside, slab.start + slab.block.shape[0])]
     part = slab.block.taken(inside - slab.start)
@@ -58,7 +58,9 @@ def rows_listed(slab: Slab, rows: NDArray[np.intp]) -> Answer:
 
 
 def row_hashes(A: Any) -> NDArray[np.uint64]:
-    """A number per row, equal for equal rows: the sum of bits times odd numbers, modulo 2^64."""
+    """Return an integer per row, equal for equal rows: the sum of bits times odd numbers, modulo
+    2^64.
+    """
     rng = np.random.default_rng(SEED)
     odd = rng.integers(0, 2**63, A.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if hasattr(A, "indptr"):
@@ -79,7 +81,7 @@ def row_hashes(A: Any) -> NDArray[np.uint64]:
 
 
 class SourceRows:
-    """The rows of a source, by one pass for each question."""
+    """The rows of a source; each method takes one pass."""
 
     def __init__(self, source: Source, n_threads: int | None = None) -> None:
         self.source, self._n_threads = source, n_threads
@@ -90,24 +92,24 @@ class SourceRows:
             return [in_order(each) for each in self.source.total(crew, columns, message, *args)]
 
     def targets(self) -> tuple[NDArray[Any], Floats]:
-        """The target and the weight of every row."""
+        """Return the target and the weight of every row."""
         if self.source.listed is None:
             self.source.listed = tuple(self._asked(NONE, targets_listed))
         y, weights = self.source.listed
         return y, weights
 
     def first(self, count: int) -> Floats:
-        """The first columns."""
+        """Return the first columns."""
         (found,) = self._asked(np.arange(min(count, self.shape[1])), columns_listed)
         return found
 
     def hashes(self) -> NDArray[np.uint64]:
-        """See ``row_hashes``."""
+        """Return a hash per row; see ``row_hashes``."""
         (found,) = self._asked(None, hashes_listed)
         return found
 
     def loaded(self) -> Any:
-        """All rows in memory: an array, or a table if the columns have names."""
+        """Return all rows in memory: an array, or a table if the columns have names."""
         (found,) = self._asked(None, columns_listed)
         if self.source.names is None:
             return found
@@ -116,13 +118,13 @@ class SourceRows:
         return pa.table(dict(zip(self.source.names, found.T, strict=True)))
 
     def columns(self, rows: NDArray[np.intp]) -> Iterator[NDArray[Any]]:
-        """The columns of some rows, in any order of the rows."""
+        """Return the columns of some rows, in any order of the rows."""
         (found,) = self._asked(None, rows_listed, np.sort(rows))
         yield from found.T
 
 
 def group_labels(part: Any, name: str) -> Answer:
-    """The values of the column that says which samples belong together."""
+    """Return the values of the column with group labels."""
     found, start = [], None
     for (column,), slab in part.cells((name,)):
         if column.n_missing:
@@ -133,7 +135,9 @@ def group_labels(part: Any, name: str) -> Answer:
 
 
 def groups_of(source: Source, crew: Crew, given: Any) -> NDArray[Any] | None:
-    """The group of every row as a small whole number: from an array, or a column of the source."""
+    """Return the group of every row as a small integer: from an array, or a column of the
+    source.
+    """
     if isinstance(given, str):
         raise InputError(
             f"groups={given!r}: name the column when the data are opened, open(..., groups=...), "

@@ -1,11 +1,13 @@
-"""Data that are not arrays: files larger than memory, memory maps, tables of other programs.
+"""Sources: data that are not arrays, such as large files, memory maps and tables of other
+libraries.
 
-A **source** is a list of parts, some rows each, in the order of the rows. A part is small and can
-be sent: it says where its rows are and reads them when asked, a **slab** at a time, only the
-requested columns. What an algorithm wants to know is a message (``crew.py``) about a slab, whose
-answers are added up; so a pass over the data needs the memory of a slab per thread.
+A **source** is a list of parts, each with some rows, in order. A part is small and can be sent: it
+knows where its rows are and reads them on request, one **slab** at a time, with the requested
+columns only. An algorithm sends a message (``executor.py``) that is applied to every slab, and the
+results are added; so a pass over the data needs the memory of one slab per thread.
 
-Kinds of sources register themselves: ``register(recognise, make)``. ``open`` asks the newest first.
+Kinds of sources register themselves: ``register(recognise, make)``. ``open`` tries the newest
+first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +42,7 @@ class Slab:
     start: int  # the number of the first row
 
     def strips(self, height: int) -> "Iterator[Slab]":
-        """The same rows, so many at a time."""
+        """Yield the same rows in blocks of this height."""
         low = 0
         for block in self.block.strips(height):
             rows = slice(low, low + block.shape[0])
@@ -50,18 +52,18 @@ class Slab:
 
 
 class Part(Protocol):
-    """Some rows, wherever they are."""
+    """Some rows of a source."""
 
     n_rows: int
     start: int
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
-        """Slabs of these rows, in order; None means all columns, an empty array none."""
+        """Yield slabs of these rows, in order; None means all columns, an empty array none."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartOver:
-    """The same rows as those of another part, read otherwise."""
+    """The same rows as another part, read differently."""
 
     part: Any
 
@@ -76,7 +78,7 @@ class PartOver:
 
 @dataclass(frozen=True, eq=False)
 class RowsOfPart:
-    """Some rows of a part, with targets ``y`` in the place of their own."""
+    """Rows of a part, with targets ``y`` instead of its own."""
 
     part: Any
     rows: NDArray[np.intp]  # from the beginning of the part, ascending
@@ -101,18 +103,18 @@ class RowsOfPart:
 def summed(
     part: Part, columns: Columns | None, message: Callable[..., Answer], *args: Any
 ) -> Answer:
-    """The answers of a part's slabs to a message, added up."""
+    """Return the sum of the results of a part's slabs for a message."""
     return reduce(plus, (message(slab, *args) for slab in part.read(columns)))
 
 
 def plus(a: Answer, b: Answer) -> Answer:
-    """Answers added, each to its like."""
+    """Return the elementwise sum of two results."""
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """An answer that is no array: two are put together by ``join`` when they are added."""
+    """A result that is not an array: ``join`` combines two of them."""
 
     value: Any
     join: Callable[[Any, Any], Any]
@@ -170,7 +172,7 @@ class Source:
 
     @property
     def n_samples(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return sum(part.n_rows for part in self.parts)
 
     @property
@@ -182,11 +184,11 @@ class Source:
         return self.n_samples
 
     def count_afresh(self) -> None:
-        """Count readings from here on: a fit begins."""
+        """Reset the count of readings at the start of a fit."""
         self.passes, self.readings, self.listed = 0.0, 0, None
 
     def record(self) -> dict[str, Any]:
-        """How often the data were read."""
+        """Return how often the data were read."""
         told = {"passes": round(self.passes, 3), "readings": self.readings}
         return {"source": self.where, **told}
 
@@ -212,12 +214,12 @@ class Source:
 
     @property
     def text(self) -> list[str]:
-        """The names of the columns that are no numbers."""
+        """Names of the non-numeric columns."""
         named = zip(self.names or (), self.kinds or (), strict=False)
         return [name for name, kind in named if kind == "text"]
 
     def taken(self, rows: NDArray[np.intp] | None, y: NDArray[Any]) -> "Source":
-        """Some rows (None: all), given ascending, with targets ``y`` in the place of their own."""
+        """Return some rows (None: all), ascending, with targets ``y`` instead of their own."""
         rows = np.arange(len(self)) if rows is None else rows
         parts, begin, start = list[Any](), 0, 0
         for part in self.parts:
@@ -230,11 +232,11 @@ class Source:
         return replace(self, parts=parts, groups=None)
 
     def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
-        """Some rows of a part; their numbers begin with ``start``."""
+        """Return some rows of a part, numbered from ``start``."""
         return RowsOfPart(part, rows, start, y)
 
     def crew(self, n_threads: int | None) -> Any:
-        """Those who do the work, to be used in a ``with`` statement."""
+        """Return the executor, for a ``with`` statement."""
         threads = Threads(n_threads)
         if self.most_threads is None:
             return threads
@@ -243,12 +245,14 @@ class Source:
     def total(
         self, crew: Crew, columns: Columns | None, message: Callable[..., Answer], *args: Any
     ) -> Answer:
-        """The answers of all rows to a message, added up: one pass over these columns."""
+        """Return the sum of the results of all rows for a message: one pass over these columns."""
         width = self.n_features if columns is None else len(columns)
         return self.asked(crew, width, summed, columns, message, *args)
 
     def asked(self, crew: Crew, width: int, message: Callable[..., Answer], *args: Any) -> Answer:
-        """The answers of all parts to a message, added up: one pass over so many columns."""
+        """Return the sum of the results of all parts for a message: one pass over so many
+        columns.
+        """
         self.passes += width / max(1, self.n_features)
         self.readings += 1
         return crew.total(self.parts, message, *args)
@@ -280,7 +284,7 @@ class ArrayPart:
 
 
 def from_array(X: Any, y: Any, weights: Any = None, *, rows: int | None = None) -> Source:
-    """A source of an array, memory map or sparse matrix, with ``rows`` rows to a part."""
+    """Return a source of an array, memory map or sparse matrix, with ``rows`` rows per part."""
     sparse = not isinstance(X, np.ndarray)
     X = X.tocsr() if sparse else X
     m, n = X.shape
@@ -300,19 +304,21 @@ KINDS: list[tuple[Recognise, Make]] = []
 
 
 def register(recognise: Recognise, make: Make) -> None:
-    """Make a kind of data known: ``make(what, target=..., weights=..., memory=...)``."""
+    """Register a kind of data: ``make(what, target=..., weights=..., memory=...)``."""
     KINDS.insert(0, (recognise, make))
 
 
 def is_source(what: Any) -> bool:
-    """Whether data are not in memory as an array, and so are read in passes."""
+    """Return whether data are read in passes, because they are not an array in memory."""
     if type(what) is np.ndarray:
         return False
     return isinstance(what, Source) or any(is_a(what, *kind) for kind in ELSEWHERE)
 
 
 def is_a(what: Any, module: str, name: str = "") -> bool:
-    """Whether something is of a package that need not be there, without asking the package."""
+    """Return whether an object is of a class of an optional package, without importing the
+    package.
+    """
     kinds = ((kind.__module__, kind.__name__) for kind in type(what).__mro__)
     return any(of.split(".")[0] == module and kind.endswith(name) for of, kind in kinds)
 

@@ -17,10 +17,10 @@ DEFAULT_FOLDS = 5  # of scikit-learn's cv=None
 def splits_of(
     cv: Any, X: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False
 ) -> list[Split]:
-    """Row numbers of training and test parts.
+    """Return row numbers of training and test folds.
 
     ``cv`` is a number of folds (stratified for classification), a splitter, a list of splits, or
-    "loo", which leaves out a row or a group at a time; ``classifier`` says whether y are classes.
+    "loo", which leaves out one row or group at a time; ``classifier`` says whether y are classes.
 
     >>> [test.tolist() for _, test in splits_of(2, np.zeros((4, 1)), np.zeros(4))]
     [[0, 1], [2, 3]]
@@ -42,7 +42,7 @@ def splits_of(
 
 
 def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False) -> Any:
-    """The splitter that ``cv`` stands for; a number of folds must suit the number of rows.
+    """Return the splitter for ``cv``; a number of folds must suit the number of rows.
 
     With groups, "loo" leaves out a group at a time and a number means folds of whole groups; with
     fewer groups than the usual number of folds, of one group each.
@@ -67,7 +67,7 @@ def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool =
 
 
 def count_groups(groups: ArrayLike, m: int) -> int:
-    """The number of groups of m samples, two or more."""
+    """Return the number of groups of m samples; at least two are required."""
     given = np.asarray(groups)
     if given.shape != (m,):
         raise InputError(
@@ -105,7 +105,7 @@ def _check_folds(folds: int, y: NDArray[Any], classifier: bool) -> None:
 
 
 def checked_split(what: str, pair: Any, number: int, everyone: NDArray[np.intp]) -> Split:
-    """Row numbers of a split, from row numbers or masks; no row may be on both sides.
+    """Return row numbers of a split, from row numbers or masks; no row may be on both sides.
 
     >>> checked_split("cv", ([True, True, False], [-1]), 0, np.arange(3))
     (array([0, 1]), array([2]))

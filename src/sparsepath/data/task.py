@@ -16,7 +16,7 @@ ROWS_PER_CLASS = 10
 
 
 class TargetTask(NamedTuple):
-    """The task, what the target is that led to it, and what speaks against it."""
+    """The task, the kind of target that led to it, and doubts about it."""
 
     name: str
     why: str

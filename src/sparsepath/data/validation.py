@@ -1,9 +1,9 @@
-"""The one door for data: what comes in is checked here once, and nothing inside checks again.
+"""Validation of input data, once, at the entry of every public function.
 
-What the rooms may rely on afterwards: X is a two-dimensional array of a real type (whatever type
-and order it came in; bool becomes uint8) or a SciPy CSC / CSR matrix, finite, with the names of its
-columns known where they have any; y is float64 of shape (m, T) and not constant; sample weights
-are float64, not negative and not all zero. Data are not copied where they need not be.
+Afterwards, X is a two-dimensional array of a real type (unchanged type and order; bool becomes
+uint8) or a SciPy CSC / CSR matrix, finite, with the names of its columns if there are any; y is
+float64 of shape (m, T) and not constant; sample weights are float64, nonnegative and not all zero.
+Data are copied only if necessary.
 """
 
 import math
@@ -23,7 +23,7 @@ FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digit
 
 
 def some_of(names: Iterable[object]) -> str:
-    """The first few names, quoted, and how many more there are.
+    """Return the first few names, quoted, and the number of others.
 
     >>> some_of(["a", "b"])
     "'a', 'b'"
@@ -36,7 +36,7 @@ def some_of(names: Iterable[object]) -> str:
 
 
 def named_columns(columns: Iterable[int], names: Sequence[Any] | NDArray[Any] | None) -> str:
-    """Columns in a message: by name, or by number if they have none.
+    """Return columns for a message: by name, or by number if they have none.
 
     >>> named_columns([2, 0], "abc"), named_columns([2, 0], None)
     ("'a', 'c'", "'0', '2'")
@@ -45,11 +45,10 @@ def named_columns(columns: Iterable[int], names: Sequence[Any] | NDArray[Any] | 
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """The features of an estimator's fit (``reset=True``) or of its later use.
+    """Return the checked features of an estimator's fit (``reset=True``) or later use.
 
-    Sets or checks ``n_features_in_`` and ``feature_names_in_`` as scikit-learn does. Of plain
-    numbers it has nothing to say, and to ask it takes as long as a small search, or, of a frame of
-    many columns, much longer.
+    Sets or checks ``n_features_in_`` and ``feature_names_in_`` like scikit-learn. For plain numeric
+    data scikit-learn's slower check is skipped.
     """
     checked = _plain_fit(estimator, X) if reset else None
     if checked is None:
@@ -81,7 +80,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _plain_fit(estimator: Any, X: Any) -> NDArray[Any] | None:
-    """The features of a fit that need no check but for what is missing; None if they may."""
+    """Return features of a fit that need only a check for missing values; None for others."""
     names, columns = None, getattr(X, "columns", None)
     named = getattr(columns, "inferred_type", "string" if isinstance(columns, list) else "")
     if named in ("string", "integer") and _plain_numbers(X):
@@ -99,7 +98,7 @@ def _plain_fit(estimator: Any, X: Any) -> NDArray[Any] | None:
 
 
 def _is_plain(values: Any, *dimensions: int) -> bool:
-    """Whether it is an array of some numbers."""
+    """Return whether it is an array of a plain numeric type."""
     known = type(values) is np.ndarray and values.ndim in dimensions and values.size > 0
     return known and values.dtype.kind in "fiu" and values.dtype.isnative
 
@@ -147,7 +146,7 @@ def _refuse_text(X: Any) -> None:
 
 
 def _is_numbers(X: Any, i: int) -> bool:
-    """Whether column i of a data frame is of numbers that only its own library knows."""
+    """Return whether column i of a data frame has a numeric type of its own library."""
     own: Any = getattr(X, "dtypes", None)
     kind = getattr(own.iloc[i] if hasattr(own, "iloc") else None, "kind", "")
     if kind != "O":
@@ -160,9 +159,9 @@ def _is_numbers(X: Any, i: int) -> bool:
 
 
 def _plain_numbers(X: Any) -> bool:
-    """Whether a frame holds plain numbers alone: of pandas those of NumPy, or one of polars.
+    """Return whether a frame contains only plain numbers (pandas with NumPy types, or polars).
 
-    To ask of every column, and not of the few types that there are, takes longer than a search.
+    It checks the distinct types, because checking every column is slow.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "polars" and hasattr(X, "columns") and hasattr(X, "to_numpy"):
@@ -196,7 +195,7 @@ def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
 
 
 def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
-    """Targets of a regression as float64, m x T, and whether they came as a plain vector."""
+    """Return regression targets as float64, m x T, and whether they came as a vector."""
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     _refuse_dates(y, "y")
@@ -230,7 +229,7 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
 
 
 def _refuse_text_target(y: Any) -> None:
-    """Text is no number, not even where it looks like one."""
+    """Raise an error for text, even if it looks like numbers."""
     values = np.asarray(y)
     if values.dtype.kind in "OSUT":
         text = next((value for value in values.ravel().tolist() if isinstance(value, str)), None)
@@ -242,7 +241,7 @@ def _refuse_text_target(y: Any) -> None:
 
 
 def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
-    """Class labels as a vector of the right length."""
+    """Return class labels as a vector of the right length."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
 
@@ -261,7 +260,7 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
 
 
 def _refuse_gaps(labels: NDArray[Any]) -> None:
-    """None, NaN and what pandas calls NA are no classes, and cannot be put in order with them."""
+    """Raise an error for missing labels (None, NaN and pandas' NA)."""
     gone = [
         i
         for i, label in enumerate(labels.tolist())
@@ -275,7 +274,7 @@ def _refuse_gaps(labels: NDArray[Any]) -> None:
 
 
 def _refuse_mixed(labels: NDArray[Any]) -> None:
-    """Labels that are partly text and partly not have no order, and may be meant to be equal."""
+    """Raise an error for labels that mix text and other types."""
     is_text = [isinstance(label, str) for label in labels.tolist()]
     if any(is_text) and not all(is_text):
         text, other = labels[is_text.index(True)], labels[is_text.index(False)]
@@ -286,7 +285,7 @@ def _refuse_mixed(labels: NDArray[Any]) -> None:
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Sample weights as float64: given, or ones."""
+    """Return sample weights as float64; default: ones."""
     if sample_weight is None:
         return np.ones(n_samples)
     from sklearn.utils.validation import check_array, check_consistent_length
@@ -312,7 +311,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
 
 
 def refuse_constant(Y: NDArray[np.float64]) -> None:
-    """A target that does not vary leaves nothing to select for."""
+    """Raise an error for a constant target."""
     if Y[0, 0] == Y[-1, 0] and (Y[0] == Y).all():
         raise InputError(
             f"y is constant ({Y[0, 0]:g} for all samples); there is nothing to select for."
@@ -320,9 +319,9 @@ def refuse_constant(Y: NDArray[np.float64]) -> None:
 
 
 def refuse_extremes(Y: NDArray[np.float64]) -> None:
-    """Targets whose squared errors, or the squares of these, floating point cannot hold.
+    """Raise an error for targets whose squared errors, or their squares, overflow or underflow.
 
-    The squares of squares are needed for the standard error of a squared error.
+    Squares of squares are needed for the standard error of a squared error.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         off = Y - np.add.reduce(Y) / len(Y)
@@ -332,7 +331,7 @@ def refuse_extremes(Y: NDArray[np.float64]) -> None:
 
 
 def refuse_extreme_squares(squares: float, largest: float) -> None:
-    """The same by the sum of squares about the mean of a target that varies."""
+    """Raise this error from the sum of squares about the mean of a varying target."""
     fourth = squares * squares
     if not FEW_DIGITS <= fourth < math.inf:
         raise InputError(
@@ -344,7 +343,7 @@ def refuse_extreme_squares(squares: float, largest: float) -> None:
 def column_indices(
     given: Sequence[int] | Sequence[str] | None, names: Iterable[str] | None, n: int, what: str
 ) -> list[int]:
-    """Columns given by index or by name, as indices in the order given."""
+    """Return columns given by index or name as indices in the same order."""
     if given is None:
         return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):

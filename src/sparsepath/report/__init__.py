@@ -1,4 +1,4 @@
-"""Selection paths as one page to explore: a plain summary first, then the page that shows it."""
+"""HTML reports of selection paths: first a plain summary, then the page that shows it."""
 
 from sparsepath.report.contest import contest_page
 from sparsepath.report.features import Seen

@@ -58,7 +58,7 @@ RULES_SAID = {
 
 
 def heading(outcome: Outcome) -> list[str]:
-    """What was searched, how, and what the error means."""
+    """Describe what was searched, how, and what the error means."""
     path, model, table = outcome.path, beneath(outcome.model), outcome.table
     m, n = table.X.shape
     task = outcome.task
@@ -90,7 +90,7 @@ def heading(outcome: Outcome) -> list[str]:
 
 
 def _error_line(outcome: Outcome) -> str:
-    """What the figures of the table are."""
+    """Describe the errors in the table."""
     path, honest = outcome.path, outcome.honest
     follows = bool(METHODS[outcome.method].model)
     if honest is None:
@@ -104,7 +104,7 @@ def _error_line(outcome: Outcome) -> str:
 
 
 def _settings(model: Any) -> list[str]:
-    """Penalties, budgets and widths in use."""
+    """Describe penalties, budgets and widths in use."""
     said = []
     if hasattr(model, "l1_"):
         said.append(f"l1 {model.l1_:.4g} (by cross-validation)")
@@ -126,7 +126,7 @@ def _set(model: Any, name: str) -> bool:
 
 
 def lines(outcome: Outcome) -> list[str]:
-    """The answer in four labelled lines, then answers to what else was requested."""
+    """Return the answer in four labelled lines, followed by answers to other requests."""
     answer = {
         "Selected": _selected(outcome),
         "Expected error": _expected(outcome),
@@ -138,12 +138,12 @@ def lines(outcome: Outcome) -> list[str]:
 
 
 def paragraphs(outcome: Outcome) -> list[str]:
-    """All that there is to say, for a page."""
+    """Return all paragraphs for the report."""
     return [*lines(outcome), *details(outcome)]
 
 
 def _more(outcome: Outcome) -> list[str]:
-    """Answers beyond the four lines: the rarer class, bounds, permuted targets, halves, leaks."""
+    """Return answers beyond the four lines: rare class, bounds, permutations, halves, leaks."""
     told = [] if outcome.honest is None else _found(outcome, outcome.honest)
     told += _further(outcome)
     if outcome.null is not None:
@@ -157,14 +157,14 @@ def _more(outcome: Outcome) -> list[str]:
 
 
 def details(outcome: Outcome) -> list[str]:
-    """The honest error before its correction, and the criterion of the search beside it."""
+    """Return the honest error before its correction, and the criterion of the search."""
     if outcome.honest is None:
         return []
     return [_criterion_beside(outcome, outcome.honest)]
 
 
 def _without_leaks(outcome: Outcome, without: Outcome) -> str:
-    """The answer of the search without columns that look like leaks."""
+    """Return the answer of the search without columns that look like leaks."""
     names = " and ".join(repr(each.name) for each in outcome.leaks)
     baseline = _baseline(without)
     return (
@@ -187,7 +187,9 @@ def _selected(outcome: Outcome) -> str:
 
 
 def _expected(outcome: Outcome) -> str:
-    """Out-of-sample error of the full procedure, or the criterion if that was not estimated."""
+    """Return the out-of-sample error of the full procedure, or the criterion if it was not
+    estimated.
+    """
     honest = outcome.honest
     if honest is None:
         return _criterion_only(outcome)
@@ -218,18 +220,20 @@ def _expected(outcome: Outcome) -> str:
 
 
 def _by_classes(outcome: Outcome, honest: Honest) -> bool:
-    """Whether a squared error is shown as the error rate of a classifier."""
+    """Return whether a squared error is shown as the error rate of a classifier."""
     squared = honest.measure == "squared error" and honest.confusion is not None
     return squared and "error_rate" in outcome.figures
 
 
 def _in_units(outcome: Outcome, honest: Honest) -> bool:
-    """Whether the error is a squared one of numbers, whose root is in the units of the target."""
+    """Return whether the error is a squared error of numbers, shown as its root in units of the
+    target.
+    """
     return "rmse" in outcome.figures and honest.measure == "squared error"
 
 
 def grouped(value: float, of: float | None = None) -> str:
-    """As ``brief``, with commas in large numbers.
+    """Format a number like ``brief``, with commas in large numbers.
 
     >>> grouped(55.264), grouped(110939.4), grouped(103465.2, of=55.0)
     ('55.26', '110,939', '103,465.20')
@@ -252,7 +256,7 @@ def _rate(value: float, of: str) -> str:
 
 
 def _baseline(outcome: Outcome) -> str:
-    """The error without any feature: of the mean, or of the most frequent class."""
+    """Return the error without features: of the mean, or of the most frequent class."""
     honest = outcome.honest
     if honest is None:
         return ""
@@ -279,13 +283,13 @@ def _baseline(outcome: Outcome) -> str:
 
 
 def balanced_error(confusion: Any) -> float:
-    """The mean of the error rates of the classes."""
+    """Return the mean of the error rates of the classes."""
     table = np.asarray(confusion)
     return float(1 - np.mean(np.diag(table) / np.maximum(table.sum(1), 1e-300)))
 
 
 def _found(outcome: Outcome, honest: Honest) -> list[str]:
-    """Recall and precision of the rarer class."""
+    """Return recall and precision of the rarer class."""
     if honest.confusion is None or len(honest.confusion) != 2 or not outcome.size:
         return []
     table = np.asarray(honest.confusion)
@@ -301,7 +305,7 @@ def _found(outcome: Outcome, honest: Honest) -> list[str]:
 
 
 def _criterion_beside(outcome: Outcome, honest: Honest) -> str:
-    """The criterion of the search beside the honest error, in the units of the table."""
+    """Return the criterion of the search next to the honest error, in the units of the table."""
     path, size = outcome.path, outcome.size
     error, se = path.error(size), path.error_se(size)
     within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
@@ -323,7 +327,7 @@ def _criterion_beside(outcome: Outcome, honest: Honest) -> str:
 
 
 def _criterion_only(outcome: Outcome) -> str:
-    """The criterion of the search, where the error on new data was not estimated."""
+    """Return the criterion of the search, if the error on new data was not estimated."""
     path, size = outcome.path, outcome.size
     error, se = path.error(size), path.error_se(size)
     within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
@@ -344,7 +348,7 @@ def _criterion_only(outcome: Outcome) -> str:
 
 
 def _criterion(path: SelectionPath, method: str) -> str:
-    """The criterion, as what it is."""
+    """Return the criterion with its kind."""
     by = "which the search itself minimised"
     if METHODS[method].model:
         by = "with features that were chosen on the same rows"
@@ -352,7 +356,7 @@ def _criterion(path: SelectionPath, method: str) -> str:
 
 
 def _none_better(outcome: Outcome) -> str:
-    """That none is the answer, whatever the search itself says; empty if the rows do not say it."""
+    """Return the reason why no features are recommended; empty if there is none."""
     path = outcome.path
     least = path.choose("min") == 0
     if outcome.size or not (least or (outcome.rule == "one_se" and not outcome.is_nothing)):
@@ -373,7 +377,7 @@ def _percent(fall: float) -> str:
 
 
 def _why(outcome: Outcome) -> str:
-    """By which rule, and where the least error is."""
+    """Return the rule that chose the size, and the size with the minimum error."""
     path, size, rule = outcome.path, outcome.size, outcome.rule
     best = path.choose("min")
     if outcome.is_nothing:
@@ -404,7 +408,7 @@ def _why(outcome: Outcome) -> str:
 
 
 def _further(outcome: Outcome) -> list[str]:
-    """Whether the path ends too early."""
+    """Return a note if the path ends too early."""
     path = outcome.path
     if path.certificate is not None:
         return [proofs(path.certificate)]
@@ -418,7 +422,7 @@ def _further(outcome: Outcome) -> list[str]:
 
 
 def proofs(certificate: Mapping[str, Any]) -> str:
-    """Which sets are proved best, and by how much others may be beaten.
+    """Describe which subsets are proved best, and by how much others may be better.
 
     >>> proofs({"criterion": "training error", "sizes": [1, 2, 3], "values": [4.0, 2.0, 1.0],
     ...     "lower_bounds": [4.0, 2.0, 0.9]})
@@ -436,12 +440,12 @@ def proofs(certificate: Mapping[str, Any]) -> str:
 
 
 def _errors(outcome: Outcome) -> Any:
-    """The errors by which sizes are chosen."""
+    """Return the errors that determine the size."""
     return outcome.path.errors if outcome.honest is None else outcome.path.honest_errors
 
 
 def _stability(outcome: Outcome) -> str:
-    """The search on halves at the size in use, and which features stand in for each other."""
+    """Describe the stability at the chosen size, and interchangeable features."""
     found = outcome.stability
     assert found is not None
     if not found.sizes:
@@ -454,7 +458,7 @@ def _stability(outcome: Outcome) -> str:
 
 
 def _falls(errors: Any) -> bool:
-    """Whether the last step lowered the error by more than a trifle."""
+    """Return whether the last step lowered the error noticeably."""
     if len(errors) < 2:
         return False
     before, last = errors[-2:]
@@ -477,9 +481,10 @@ def show(outcome: Outcome, verbose: bool = False) -> None:
 
 
 def _gain(path: SelectionPath, size: int) -> tuple[float, str]:
-    """By what part of the smallest model's error a size lowers the error, and what that model is.
+    """Return the fraction by which a size lowers the error of the smallest model, and that model's
+    name.
 
-    The empty model, or that of the features that were forced; NaN if there is neither.
+    The smallest model is the empty model or that of the forced features; NaN if there is neither.
     """
     least, what = path.sizes[0], "the empty model"
     if least and path.parameters.get("forced"):

@@ -1,4 +1,4 @@
-"""The page of a comparison: one table, curves on one axis, who takes which feature."""
+"""HTML report of a comparison: a table, curves on one axis, features chosen by each method."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ MOST_IN_MAP = 60  # features shown in the map
 def contest_page(
     found: Comparison, *, title: str, about: Sequence[str] = (), command: str = ""
 ) -> str:
-    """One self-contained HTML page of a comparison, without any code and without network."""
+    """Return one self-contained HTML report of a comparison, without scripts or network access."""
     style = (files("sparsepath.report") / "page.css").read_text("utf-8")
     best = found.best.chosen
     notes = found.notes()
@@ -80,7 +80,7 @@ standard error of {escape(found.best.name)}.{log}</figcaption>
 
 
 def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Head and body of a table; roles, since a phone shows rows as blocks."""
+    """Return head and body of a table, with roles, because phones show rows as blocks."""
 
     def cell(tag: str, column: int, text: str, role: str, scope: str = "") -> str:
         kind = ' class="number"' if column in numbers else ""
@@ -121,7 +121,7 @@ def _stroke(place: int) -> str:
 
 
 def _marks(low: float, high: float) -> list[float]:
-    """Some round numbers between two.
+    """Return some round numbers between two.
 
     >>> _marks(3016, 5100), _marks(0.11, 0.19), _marks(2, 2)
     ([3500.0, 4000.0, 4500.0, 5000.0], [0.12, 0.14, 0.16, 0.18], [2])
@@ -135,7 +135,7 @@ def _marks(low: float, high: float) -> list[float]:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Some round numbers for a logarithmic axis.
+    """Return some round numbers for a logarithmic axis.
 
     >>> _decades(0.04, 0.9), _decades(1, 1e6)
     ([0.05, 0.1, 0.2, 0.5], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0])
@@ -147,7 +147,7 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _is_logarithmic(found: Comparison) -> bool:
-    """Whether one error, as that of the empty model, would press all others to the floor."""
+    """Return whether one error, such as that of the empty model, would compress all others."""
     errors = _errors(found)
     return bool(errors.min() > 0 and errors.max() > 10 * errors.min())
 
@@ -199,7 +199,7 @@ def _curves(found: Comparison) -> str:
 
 
 def _band(one: Contestant, x: Place, y: Place) -> str:
-    """The standard error about a curve."""
+    """Return the standard error band around a curve."""
     left_out = one.left_out
     each = list(zip(left_out.sizes, left_out.errors, left_out.errors_se, strict=True))
     each = [(s, e, se) for s, e, se in each if np.isfinite(e) and np.isfinite(se)]
@@ -209,7 +209,7 @@ def _band(one: Contestant, x: Place, y: Place) -> str:
 
 
 def _keys(found: Comparison) -> str:
-    """What each line is; one that lies under another is said to."""
+    """Return the legend; it mentions lines that overlap."""
     return "".join(
         '<li><svg viewBox="0 0 30 8" width="30" height="8" aria-hidden="true"><line x1="0" '
         f'x2="30" y1="4" y2="4" style="stroke-width:2;{_stroke(place)}"/></svg> '
@@ -246,7 +246,7 @@ def _map(found: Comparison) -> str:
 
 
 def _entry(found: Comparison, one: Contestant, feature: str) -> str:
-    """Whether a method takes a feature, and the size from which on its path has it."""
+    """Return whether a method selects a feature, and the first size on its path that has it."""
     column = list(found.feature_names).index(feature)
     sizes = [size for size, subset in sorted(one.subsets.items()) if column in subset]
     if feature in one.features:

@@ -1,16 +1,16 @@
 """Facts about each feature for the report: weight, contribution, similar features.
 
-All of it comes from the data and the models at the time of writing:
+They are computed from the data and the models:
 
 weight
-    The standard deviation of what the feature adds to the prediction of a linear model, with the
-    sign of its coefficient; for regression as a part of the standard deviation of the target.
+    Standard deviation of the contribution of the feature to the prediction of a linear model, with
+    the sign of its coefficient; for regression divided by the standard deviation of the target.
 rise
-    How much larger the error is without the feature. Methods whose searches can be given
-    fixed features report their own criterion of the subset without it, refitted. Of other
-    models the feature is held at its mean, and the error on the data themselves is taken.
+    Increase of the error without the feature. For searches with fixed features it is the increase
+    of the criterion of the refitted subset; for other models, the increase of the training error
+    with the feature replaced by its mean.
 alike
-    Other columns of numbers that are strongly correlated with it.
+    Other numeric columns that are strongly correlated with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ class Seen:
 
     @property
     def some(self) -> "Seen":
-        """The data, or of many rows some in even distances."""
+        """Return the data, or evenly spaced rows of large data."""
         m = len(self.y)
         rows = np.arange(m) if m <= ROWS_SEEN else np.linspace(0, m - 1, ROWS_SEEN).astype(np.intp)
         return Seen(self.X[rows], self.y[rows])
@@ -63,10 +63,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Made:
-    """Columns of numbers as models see them.
+    """Numeric columns used by models.
 
-    ``of`` says which feature each column of ``Z`` was made of, ``places`` which column of all that
-    models see it is, ``parted`` which features are several things at once: categories and dates.
+    ``of`` is the feature from which each column of ``Z`` was computed, ``places`` its index among
+    all columns of the models, ``parted`` the features with several columns: categories and dates.
     """
 
     Z: Floats
@@ -76,7 +76,7 @@ class Made:
 
 
 def made(model: Any, X: Any, features: Sequence[int]) -> Made:
-    """The columns that a model sees of some features."""
+    """Return the columns that a model computes from some features."""
     preparation = getattr(model, "preparation_", None)
     wanted = np.asarray(features, dtype=np.intp)
     if preparation is None:
@@ -92,7 +92,7 @@ def made(model: Any, X: Any, features: Sequence[int]) -> Made:
 
 
 def weights(path: SelectionPath, size: int, columns: Made, y: NDArray[Any]) -> list[float] | None:
-    """The weight of each feature of a size; None of models that are not linear in one output."""
+    """Return the weight of each feature of a size; None for nonlinear models or several outputs."""
     formula = path.model(size).formula() if path.models else None
     if formula is None or formula.units is not None or formula.n_outputs != 1:
         return None
@@ -108,7 +108,7 @@ def weights(path: SelectionPath, size: int, columns: Made, y: NDArray[Any]) -> l
 
 
 def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, Any] | None:
-    """What the error rises by without each feature of a size, and what error that is."""
+    """Return the error increase without each feature of a size, and the kind of error."""
     features = path.subset(size)
     if not features or not path.models or seen.y.ndim != 1:
         return None
@@ -132,7 +132,7 @@ def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, A
 def _refitted(
     selector: Any, path: SelectionPath, seen: Seen, columns: Made, without: int
 ) -> float | None:
-    """The criterion of the set without a feature."""
+    """Return the criterion of the subset without a feature."""
     rest = columns.Z[:, columns.of != without]
     rest = rest[:, rest.max(0) > rest.min(0)]
     n = rest.shape[1]
@@ -151,7 +151,7 @@ def _refitted(
 def _held(
     model: Any, path: SelectionPath, size: int, y: NDArray[Any], columns: Made
 ) -> tuple[str, list[float | None]]:
-    """The error on the data, with each feature held at its mean."""
+    """Return the training error with each feature replaced by its mean."""
     formula = path.model(size).formula()
     place = {int(p): j for j, p in enumerate(columns.places)}
     order = [place[int(p)] for p in formula.columns]
@@ -175,7 +175,7 @@ def _held(
 
 
 def alike(X: Any, names: Sequence[str], features: Sequence[int]) -> list[list[tuple[str, float]]]:
-    """Of each feature the columns of numbers that are most correlated with it, and how much."""
+    """Return for each feature the most correlated numeric columns and the correlations."""
     rows, n = X.shape
     X = X[:: max(rows * n // MOST_NUMBERS, 1)]
     if isinstance(X, RawTable):

@@ -1,4 +1,4 @@
-"""Errors as people know them, beside the criterion of the search and of the same kind."""
+"""Familiar error measures (RMSE, R2, error rate, AUC) next to the criterion of the search."""
 
 import math
 import warnings
@@ -18,9 +18,9 @@ PAIRED = 5e7  # pairs of rows times features up to which the area under the curv
 
 
 def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> dict[str, float]:
-    """RMSE and R2 of a squared error: its root, and one minus its part of the empty model's.
+    """Return RMSE and R2 of a squared error.
 
-    Both errors are honest if there is such a record.
+    Both are honest if the honest error is known.
     """
     what = path.criterion if honest is None else honest.measure
     error = path.error(size) if honest is None else honest.error
@@ -38,11 +38,10 @@ def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> 
 def of_classes(
     model: Any, X: Any, y: NDArray[Any], extras: Mapping[str, Any], size: int
 ) -> dict[str, float]:
-    """Error rate, and for two classes the area under the curve, of the model in use.
+    """Return the error rate and, with two classes, AUC of the model in use.
 
-    Ridge regression on the chosen columns alone, all of them forced, is that model, and its own
-    criterion at that size is the loss in question over the same splits: exact, and as cheap as a
-    table of the chosen columns.
+    This runs ridge regression with all selected columns forced: its criterion at that size is the
+    required loss over the same splits, exact and fast.
     """
     from sparsepath.rls import SparseRLSClassifier
 
@@ -73,7 +72,7 @@ def of_classes(
 
 
 def beside(honest: Honest) -> dict[str, float]:
-    """The figures for classification on held-out rows, except the reported error."""
+    """Return the classification figures on held-out rows, except the reported error."""
     measures = {
         "error rate": "error_rate",
         "AUC error": "auc",
@@ -86,7 +85,7 @@ def beside(honest: Honest) -> dict[str, float]:
 
 
 def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) -> dict[str, float]:
-    """The same of predictions, by the true values."""
+    """Return the figures of predictions, given the true values."""
     if "label" not in columns:
         off = np.asarray(y, dtype=np.float64) - columns["prediction"]
         error, spread = float(np.mean(off * off)), float(np.var(np.asarray(y, dtype=np.float64)))
@@ -101,7 +100,7 @@ def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) ->
 
 
 def said(found: Mapping[str, float]) -> str:
-    """In words.
+    """Return the figures as text.
 
     >>> said({"rmse": 56.0314, "r2": 0.473}), said({"error_rate": 0.2919, "auc": 0.7812})
     ('RMSE 56.03, R2 0.473', 'error rate 29.2 %, AUC 0.781')

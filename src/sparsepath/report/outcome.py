@@ -13,7 +13,7 @@ from sparsepath.path.selection_path import SelectionPath
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark on some columns, or on the rows or the target if it names none."""
+    """A remark on some columns; on the rows or the target if it names none."""
 
     columns: tuple[str, ...]
     why: str  # in few words, for the card of the data
@@ -23,7 +23,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The fitted model of a selection, its data, and what there is to say about it."""
+    """Fitted model of a selection, its data, and remarks."""
 
     model: Any
     table: Table
@@ -48,7 +48,7 @@ class Outcome:
 
     @property
     def said(self) -> list[str]:
-        """Notes on the data, before the search."""
+        """Return notes on the data, before the search."""
         return [remark.said for remark in self.remarks if remark.said]
 
     @property
@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether permuted targets reach the same error."""
+        """True if permuted targets reach the same error."""
         return self.null is not None and self.null.is_nothing
 
     @property
@@ -72,5 +72,7 @@ class Outcome:
 
 
 def beneath(model: Any) -> Any:
-    """The selector that searches: the model itself, or the one that it prepares the table for."""
+    """Return the selector that searches: the model itself, or the inner one of
+    ``TableSelector``.
+    """
     return getattr(model, "selector_", getattr(model, "selector", model))

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: data, style and drawing code in one file, and no network."""
+"""One self-contained HTML report: data, style and scripts in one file, without network access."""
 
 import base64
 import hashlib
@@ -24,7 +24,9 @@ def policy(*scripts: str) -> str:
 
 
 def page(summary: Mapping[str, Any], mark: str = MARK) -> str:
-    """The page of a summary. Text of the data is escaped here or set as text by the page's code."""
+    """Return the report of a summary; text of the data is escaped here or set as text by the
+    script.
+    """
     here = files("sparsepath.report")
     style = (here / "page.css").read_text("utf-8")
     code = (here / "page.js").read_text("utf-8")
@@ -47,5 +49,5 @@ def page(summary: Mapping[str, Any], mark: str = MARK) -> str:
 
 
 def _embedded(text: str) -> str:
-    """For a script element, which nothing in the text may end; strings take the escapes."""
+    """Return JSON for a script element, escaped so that no text can end the element."""
     return re.sub(r"<(?=[!/]|script)", r"\\u003c", text, flags=re.IGNORECASE)

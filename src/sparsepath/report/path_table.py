@@ -17,7 +17,7 @@ HONEST_COLUMNS = ["honest", "std. error", "criterion"]
 
 
 class Row(NamedTuple):
-    """One size as the table shows it; ``error`` is the honest one if there is one."""
+    """One row of the table; ``error`` is the honest error if there is one."""
 
     size: int
     error: str
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def rows(outcome: Outcome) -> list[Row]:
-    """One row per size."""
+    """Return one row per size."""
     path = outcome.path
     names, least = path.feature_names, path.choose("min")
     validated = outcome.honest is not None
@@ -57,7 +57,7 @@ def rows(outcome: Outcome) -> list[Row]:
 
 
 def number_format(values: Any) -> Callable[[float], str]:
-    """How to write the numbers of a column: five digits of the largest, if they are alike.
+    """Return a number format for a column: five digits of the largest, if values are similar.
 
     >>> number_format([5943.2, 2996.71])(2996.71), number_format([1e3, 1e-6])(1e-6)
     ('2996.7', '1e-06')
@@ -70,7 +70,7 @@ def number_format(values: Any) -> Callable[[float], str]:
 
 
 def in_table(path: SelectionPath, size: int) -> list[int | None]:
-    """The rows to show of a long path, by place; None stands for those left out."""
+    """Return the indices of the rows to show for a long path; None stands for omitted rows."""
     last = len(path) - 1
     if last < SHOWN_WHOLE:
         return list(range(last + 1))
@@ -88,23 +88,23 @@ def in_table(path: SelectionPath, size: int) -> list[int | None]:
 
 
 def least(path: SelectionPath) -> int:
-    """The place of the least error."""
+    """Return the index of the minimum error."""
     return path.sizes.index(path.choose("min"))
 
 
 def number_columns(outcome: Outcome) -> list[str]:
-    """The names of the columns of numbers."""
+    """Return the names of the numeric columns."""
     return ["size", *(["error", "std. error"] if outcome.honest is None else HONEST_COLUMNS)]
 
 
 def number_cells(outcome: Outcome, row: Row) -> list[str]:
-    """What stands in them."""
+    """Return the cells of the numeric columns."""
     cells = [str(row.size), row.error, row.error_se]
     return cells if outcome.honest is None else [*cells, row.criterion]
 
 
 def path_table(outcome: Outcome) -> Table:
-    """The path as a table, shortened if it is long."""
+    """Return the path as a table, shortened if it is long."""
     every, shown = rows(outcome), in_table(outcome.path, outcome.size)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     leaving = any(row.leaves for row in every)

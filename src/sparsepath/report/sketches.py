@@ -1,8 +1,8 @@
-"""Small pictures of a feature against the target, as numbers that a page can draw.
+"""Small plots of a feature against the target, as data for the report.
 
-A feature of numbers is cut into ``BINS`` parts of equal width between its first and last percent,
-which the end parts hold too; one of few values, or of text, goes by its values. Of each part there
-is the number of rows, and of the target the mean and the quartiles, or the share of each class.
+A numeric feature is cut into ``BINS`` bins of equal width between its first and last percentile;
+the end bins also contain the rest. A feature with few values, or text, has one bin per value. Each
+bin has the number of rows, and the mean and quartiles of the target or the fraction of each class.
 """
 
 from collections import Counter
@@ -19,13 +19,13 @@ CLASSES_SHOWN = 6  # shown of the target; the others are one class
 
 
 def classes_of(y: NDArray[Any]) -> list[str]:
-    """The classes of a target, the commonest if there are many."""
+    """Return the classes of a target, the most frequent if there are many."""
     often = [label for label, _ in Counter(y.tolist()).most_common(CLASSES_SHOWN)]
     return [str(label) for label in (sorted(often) if len(often) < CLASSES_SHOWN else often)]
 
 
 def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> dict[str, Any]:
-    """One feature against the target; ``classes`` are those of a target that is no number."""
+    """Return the data of one plot; ``classes`` are those of a classification target."""
     labels, part = _parts(X, feature)
     there = part >= 0
     part, y = part[there], y[there]
@@ -44,14 +44,14 @@ def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> 
 
 
 def _short(values: Any) -> Any:
-    """Four digits are enough to draw, and keep the page small."""
+    """Round values to four digits, which is enough to draw and keeps the report small."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     return [_short(v) for v in values] if isinstance(values, list) else float(f"{values:.4g}")
 
 
 def _parts(X: Any, feature: int) -> tuple[list[str], NDArray[np.intp]]:
-    """The labels of the parts, and the part of each row; -1 where there is no value."""
+    """Return the labels of the bins, and the bin of each row; -1 if the value is missing."""
     if isinstance(X, RawTable):
         cell = X.cells[feature]
         if cell.kind in ("text", "ordered"):

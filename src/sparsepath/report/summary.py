@@ -67,10 +67,10 @@ def summary(
     command: str = "",
     code: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """All that the page of a path shows; see the module for what is in it.
+    """Return everything that the report of a path shows; see the module docstring.
 
     ``seen`` are the data that the model was fitted to; ``columns`` has remarks with ``columns``,
-    ``why`` and ``out``; ``code`` are lines of Python that give the same result.
+    ``why`` and ``out``; ``code`` are lines of Python that reproduce the result.
     """
     chosen = path.choose("min") if chosen is None else chosen
     ever = list(dict.fromkeys(i for subset in path.subsets for i in subset))
@@ -128,7 +128,7 @@ def summary(
 def _in_the_data(
     path: SelectionPath, chosen: int, ever: Sequence[int], model: Any, seen: Seen
 ) -> dict[str, Any]:
-    """What the data say of the features."""
+    """Return facts about the features from the data."""
     some = seen.some
     numbers = some.y.dtype.kind in "iuf" and not hasattr(model, "classes_")
     drawn = ever[:MOST_LISTED]
@@ -165,7 +165,7 @@ def _shuffled(null: Any) -> dict[str, Any]:
 
 
 def told(path: SelectionPath, size: int) -> list[str]:
-    """The answer for a path without further results, in plain sentences."""
+    """Return the answer for a path without further results, as sentences."""
     n = path.n_features
     use = f"{size} of {n} feature{'s' * (n != 1)}"
     use = f"Use {use}: {', '.join(path.names(size))}." if size else f"Use none of the {n} features."
@@ -195,7 +195,7 @@ def _coefficients(path: SelectionPath, size: int, model: Any = None) -> list[Any
 
 
 def _of_table(path: SelectionPath, size: int, preparation: TablePreparation) -> list[Any] | None:
-    """The same of a model that takes a table as it comes."""
+    """Return facts for a model of raw tables."""
     formula = path.model(size).formula() if path.models else None
     if formula is None or formula.units is not None or formula.n_outputs != 1:
         return None
