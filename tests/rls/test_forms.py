@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import sparsepath
 from problems import make
 from rls.comparing import (
     design_of,
     same_steps,
     search,
 )
-from sparsepath import SparseRLSRegressor
+from sparsepath import SparseRankRLS, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.memory_layout import kept_type, turned
 from sparsepath.errors import InputError
@@ -65,6 +66,45 @@ def test_a_path_says_how_it_was_found():
     assert path.data["form"].startswith("memory: P X fits")
     path = SparseRLSRegressor(3, memory_budget=8.0).fit(case.X, case.Y[:, 0]).path_
     assert path.data["form"] == "passes: P X does not fit in memory"
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"search": "backward"}, "removals: a backward search"),
+        ({"cv": 4}, "folds: loss 'squared'"),
+        ({"cv": 4, "search": "backward"}, "fold removals: a backward search"),
+        ({"cv": 4, "loss": "absolute"}, "fold losses: loss 'absolute'"),
+        ({"feature_groups": [0, 0, 1, 1, 2, 2]}, "passes: columns enter in groups"),
+        ({"feature_groups": [0, 0, 1, 1, 2, 2], "cv": 4}, "folds: loss 'squared'"),
+    ],
+)
+def test_every_path_names_its_engine(options, start):
+    case = make("tall", m=40, n=6)
+    y = case.Y[:, 0]
+    path = SparseRLSRegressor(4, validation=None, **options).fit(case.X, y).path_
+    assert path.data["form"].startswith(start)
+
+
+def test_pairs_and_files_name_their_engine(tmp_path):
+    case = make("tall", m=40, n=6)
+    y = case.Y[:, 0]
+    auc = SparseRLSClassifier(3, loss="auc", validation=None).fit(case.X, y > 0)
+    assert auc.path_.data["form"].startswith("pairs: loss 'auc'")
+    folds = SparseRLSClassifier(3, loss="auc", cv=4, validation=None).fit(case.X, y > 0)
+    assert folds.path_.data["form"].startswith("pairs over folds: loss 'auc'")
+    rank = SparseRankRLS(3, validation=None).fit(case.X, y)
+    assert rank.path_.data["form"].startswith("pairs: loss 'squared'")
+    file = tmp_path / "table.csv"
+    names = ",".join([*"abcdef", "y"])
+    np.savetxt(file, np.column_stack([case.X, y]), delimiter=",", header=names, comments="")
+    for options, start in (
+        ({"alpha": 1.0}, "passes: rows are read from their source"),
+        ({"alpha": 1.0, "cv": 4, "loss": "huber"}, "fold losses in passes: loss 'huber'"),
+    ):
+        model = SparseRLSRegressor(3, validation=None, **options)
+        path = model.fit(sparsepath.open(str(file), target="y")).path_
+        assert path.data["form"].startswith(start)
 
 
 @pytest.mark.parametrize("memory", [None, 8.0])

@@ -77,7 +77,7 @@ def run(
         if keeper is not None:
             keeper.remind(model)
         model = _begin_below(model, sets, spec, lambda: make_model(design, Y, alpha, plain, sums))
-        trail.form = getattr(model, "form", "")
+        trail.form = model.form
         ended = _begin(model, trail, sets, design, spec)
         if keeper is not None:
             keeper.check(earlier, trail.start)

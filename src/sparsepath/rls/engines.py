@@ -14,8 +14,11 @@ m samples, n features, T targets and k steps:
               (``leave_one_out/gram_search.py``): products of all columns if n is at most about
               8 (1 + T) k and m T / 16, of the k most correlated ones otherwise; then bounds from
               these. It needs m of 8 k at least, or 25 k without all products: with larger
-              leverages bounds are loose. 65 against 111 ms at 20000 x 200, k = 50; 128 against
-              241 ms at 10000 x 1000, k = 50.
+              leverages bounds are loose. What it is for are parts of the same rows, as in the ten
+              folds of the default validation, which share the products (``shared_moments.py``):
+              0.25 against 0.99 s in memory at 20000 x 200, k = 50; 0.81 against 1.81 s at
+              k = 100; 0.22 against 2.46 s at 10000 x 1000, k = 50. A single fit takes about half
+              the time (44 against 104 ms, 98 against 187, 104 against 204).
     memory    P X in memory, read and written once a step (``leave_one_out/in_memory.py``). Every
               search and loss; the default.
     passes    Products with the chosen columns, bounds, and exact values of the few candidates that
@@ -289,6 +292,7 @@ def make_model(
         model = StreamedFolds(design, alpha, spec.pooled, _loss(spec), sums)
     else:
         model = FoldLossModel(design, Y, alpha, spec.splits, spec.pooled, _loss(spec), sums)
+    model.form = model.form or str(_form_of(model, spec))
     model.costs = spec.costs
     if not spec.groups:
         return model
@@ -300,6 +304,28 @@ def make_model(
     if not isinstance(model, InPasses | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in spec.groups])
+
+
+def _form_of(model: Model, spec: SearchSpec) -> Form:
+    """The engine whose kind left no choice, and the reason for it."""
+    loss = spec.loss.name
+    match model:
+        case InPasses():
+            return Form("passes", "rows are read from their source")
+        case Elimination():
+            return Form("removals", "a backward search reads only the chosen columns")
+        case FoldElimination():
+            return Form("fold removals", "a backward search over splits; sums of products by part")
+        case DisagreementModel():
+            return Form("pairs over folds", f"loss {loss!r} orders pairs within each test part")
+        case StreamedFolds():
+            return Form("fold losses in passes", f"loss {loss!r} needs the rows, read in passes")
+        case FoldLossModel():
+            return Form("fold losses", f"loss {loss!r} needs the rows of every test part")
+        case FoldModel():
+            return Form("folds", f"loss {loss!r} over splits needs sums of products by part only")
+        case _:
+            return Form("pairs", f"loss {loss!r}, and pairs of samples are left out")
 
 
 def _left_out_singly(

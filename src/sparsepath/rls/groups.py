@@ -167,9 +167,9 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
         return Costs(np.array(total)).worth(np.arange(len(firsts)), errors, now)
 
     @property
-    def form(self) -> str:
+    def form(self) -> str:  # type: ignore[override]
         """The engine underneath, and why it runs."""
-        return getattr(self.model, "form", "")
+        return self.model.form
 
     def known(self) -> dict[str, Any]:
         """See ``InPasses.known``."""

@@ -44,8 +44,10 @@ class ReadableModel(Protocol):
 
 
 class Model(ReadableModel, Protocol):
-    """What a search needs to know of the model it changes."""
+    """What a search needs to know of the model it changes; ``form`` says which engine, and why."""
 
+    @property
+    def form(self) -> str: ...
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None: ...
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
@@ -68,6 +70,7 @@ class SearchEngine(ABC):
     """A model whose set is changed by one feature at a time; exchanges are tried on a copy."""
 
     costs: Costs | None = None
+    form: str = ""
 
     @abstractmethod
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:

@@ -68,7 +68,6 @@ class Elimination(SearchEngine):
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
         self.design, self.alpha, self.loss = design, float(alpha), loss
-        self.form = "removals: one pass over the chosen columns each"
         w = design.weights
         self._Y, self._g = Y, np.sqrt(w)
         self._v = loss.sample_weights(Y, w)

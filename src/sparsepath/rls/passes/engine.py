@@ -122,7 +122,6 @@ class InPasses(SearchEngine):
         self.rows, self.design = rows, rows.design
         self.alpha, self.loss, self.steps = float(alpha), loss, steps
         self.counts = loss.counts
-        self.form = "passes: rows are read from their source"
         live = ([i for i in group if not self.design.constant[i]] for group in groups)
         self._units = [group for group in live if len(group) > 1]
         self.chosen: list[int] = []
