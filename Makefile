@@ -97,8 +97,20 @@ ROWS ?= 10000000
 bench-scale: $(READY)
 	@$(BIN)/python benchmarks/scale.py --rows $(ROWS)
 
+# What ends soon comes first; finished parts are kept in build/, so that a run that was cut goes on.
 papers: $(READY)
-	@for script in experiments/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python experiments/exact_search.py
+	$(BIN)/python experiments/strong_search.py
+	$(BIN)/python experiments/greedy_rls.py
+	$(BIN)/python experiments/floating_rls.py
+	$(BIN)/python experiments/elmfs_claims.py --parts build/elmfs
+	$(BIN)/python experiments/elmfs.py --full --parts build/elmfs
+	$(BIN)/python experiments/elmfs_honest.py --parts build/elmfs-honest
+	$(BIN)/python experiments/grafting.py
+	$(BIN)/python experiments/grown_networks.py --parts build/grown-networks
+	$(BIN)/python experiments/rbf.py --parts build/rbf
+	$(BIN)/python experiments/arena.py
+	$(BIN)/python experiments/honest.py 20 200 100 build/honest
 
 N ?= 100000
 fuzz: $(READY)

@@ -1,11 +1,13 @@
 """Frénay et al. (2012), "Feature selection for nonlinear models with extreme learning machines".
 
-Figures 5 to 12 and tables 1 and 2: feature selection paths of LARS, MI-FW, MI-FWBW and ELM-FS, the
-SET curve of ELM-FS, and test errors of all four by one evaluator (OP-ELM with one pool of neurons),
-on two artificial and four real data sets. Then the claims on subsets over several seeds.
+Figures 5 to 12 and tables 1 and 2: feature selection paths of LARS, MI-FW, MI-FWBW, the paper's
+Algorithm 1 and ELM-FS with its default search, the SET curves of the last two, and test errors of
+all five by one evaluator (OP-ELM with one pool of neurons), on two artificial and four real data
+sets. Then the statements of the paper, and the subsets that it names over several seeds.
 
-    python experiments/elmfs.py            # stated subsets, a few minutes on one core
-    python experiments/elmfs.py --full     # 100 restarts, more sizes, 20 seeds; an hour
+    python experiments/elmfs.py            # fewer restarts, sizes and seeds: minutes
+    python experiments/elmfs.py --full     # as on the page: 100 restarts, all sizes
+    python experiments/elmfs.py --tiny     # one problem, for a test: seconds
 
 Writes docs/results/elmfs.md and elmfs-*.png beside it. With --parts FOLDER every finished part is
 stored there and a run that was ended goes on; with --minutes no part is begun after that time and
@@ -13,28 +15,17 @@ the page is made of what there is.
 """
 
 import argparse
-import platform
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import sparsepath
-from elmfs_claims import (
-    ABOUT,
-    ANTHROKIDS,
-    POLAND,
-    RIVALS,
-    SANTA_FE,
-    STRATEGIES,
-    agreement,
-    claims,
-    errors_over_seeds,
-    every_size,
-)
+from elmfs_claims import ABOUT, RIVALS, agreement, claims, errors_over_seeds
 from elmfs_problems import PROBLEMS, Parts, Problem, called
-from results import PAGES
+from elmfs_statements import statements
+from results import PAGES, save_page
 from sparsepath import (
     ELMFSRegressor,
     LarsSelector,
@@ -45,152 +36,189 @@ from sparsepath import (
 from sparsepath.errors import FileError
 from sparsepath.path.selection_path import SelectionPath
 
-METHODS = ("LARS", "MI-FW", "MI-FWBW", "ELM-FS")
+MACHINES = ("Algorithm 1", "ELM-FS")
+METHODS = ("LARS", "MI-FW", "MI-FWBW", *MACHINES)
 
 
-def selectors(
-    size: int | None, every: int, restarts: int, climbs: int, k: int | str, seed: int
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Plan:
+    """How much is computed."""
+
+    option: str
+    restarts: int = 100
+    climbs: int = 100  # of MI-FWBW, at most
+    n_neighbors: int | str = "resampling"
+    seeds: int = 10
+    every_size: bool = True
+    problems: tuple[Problem, ...] = tuple(PROBLEMS)
+
+
+QUICK = Plan("", restarts=20, climbs=5, n_neighbors=6, seeds=3, every_size=False)
+FULL = Plan(" --full")
+TINY = Plan(" --tiny", restarts=2, climbs=1, n_neighbors=6, seeds=1, problems=(PROBLEMS[0],))
+
+
+def selectors(size: int, plan: Plan, climbs: int, seed: int) -> dict[str, Any]:
+    machines: Any = {"n_restarts": plan.restarts, "validation": None}
+    mutual: Any = {"n_neighbors": plan.n_neighbors}
+    once: Any = {"random_state": seed, "n_threads": 1}
     return {
         "LARS": LarsSelector(size, choose="min"),
-        "MI-FW": MutualInfoSelector(size, n_neighbors=k, random_state=seed, n_threads=1),
-        "MI-FWBW": MutualInfoSelector(
-            size,
-            search="forward-backward",
-            n_neighbors=k,
-            n_restarts=climbs,
-            random_state=seed,
-            n_threads=1,
-        ),
-        "ELM-FS": ELMFSRegressor(
-            size or every, n_restarts=restarts, random_state=seed, n_threads=1, validation=None
-        ),
+        "MI-FW": MutualInfoSelector(size, **mutual, **once),
+        "MI-FWBW": MutualInfoSelector(size, search="forward-backward", n_restarts=climbs, **once),
+        "Algorithm 1": ELMFSRegressor(size, strategy="scaling", **machines, **once),
+        "ELM-FS": ELMFSRegressor(size, **machines, **once),
     }
 
 
-def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
-    """All four methods on one problem: a picture and a section of the page."""
+def timed(selector: Any, X: Any, y: Any) -> tuple[SelectionPath, float]:
+    start = time.process_time()
+    path: SelectionPath = selector.fit(X, y).path_
+    return path, time.process_time() - start
+
+
+def run(problem: Problem, plan: Plan, seed: int = 0) -> dict[str, Any]:
+    """All methods on one problem: a picture, subsets, errors and seconds."""
     data = problem.split(seed)
-    size = problem.full_size if full else problem.quick_size
-    restarts, climbs, k = (100, problem.climbs, "resampling") if full else (20, 5, 6)
-    judge = OPELMRegressor(100, random_state=seed, reach=np.inf)
+    most = data.X.shape[1]
+    size = most if plan.every_size else min(problem.quick_size or most, most)
+    climbs = min(problem.climbs, plan.climbs)
     paths: dict[str, SelectionPath] = {}
     seconds: dict[str, float] = {}
-    for method, selector in selectors(size, every_size(data), restarts, climbs, k, seed).items():
+    own: dict[str, list[float]] = {}
+    names = tuple(str(i + 1) for i in range(most))
+    for method, selector in selectors(size, plan, climbs, seed).items():
         if method == "MI-FWBW":  # the same number of neighbours, chosen once
             selector.set_params(n_neighbors=paths["MI-FW"].parameters["n_neighbors"])
-        start = time.process_time()
-        paths[method] = selector.fit(data.X, data.y).path_
-        names = tuple(str(i + 1) for i in range(data.X.shape[1]))
-        paths[method] = paths[method].replaced(feature_names=names)
-        seconds[method] = time.process_time() - start
-        if method == "ELM-FS":
-            own = {
-                k: float(np.square(selector.at_size(k).predict(data.X_test) - data.y_test).mean())
-                for k in paths[method].sizes
-            }
+        path, seconds[method] = timed(selector, data.X, data.y)
+        paths[method] = path.replaced(feature_names=names)
+        if method == "MI-FWBW":  # its time includes the choice of the number, as in the paper
+            known = MutualInfoSelector(
+                size, n_neighbors=selector.n_neighbors, random_state=seed, n_threads=1
+            )
+            seconds[method] += max(0.0, seconds["MI-FW"] - timed(known, data.X, data.y)[1])
+        if method in MACHINES:
+            own[method] = [
+                float(np.square(selector.at_size(k).predict(data.X_test) - data.y_test).mean())
+                for k in path.sizes[1:]
+            ]
         print(f"{problem.title}: {method} {seconds[method]:.1f} s", flush=True)
+    judge = OPELMRegressor(100, random_state=seed, reach=np.inf)
     found = compare_paths(paths, judge, data.X, data.y, data.X_test, data.y_test)
-    figure = found.plot(curves=("ELM-FS",))
+    PAGES.mkdir(parents=True, exist_ok=True)
+    figure = found.plot(curves=MACHINES)
     figure.savefig(PAGES / f"elmfs-{problem.key}.png", dpi=80)
-    judged = found.judged
-    sizes = [k for k in paths["ELM-FS"].sizes if k]
+    return {
+        "rows": [len(data.y), len(data.y_test), most],
+        "size": size,
+        "climbs": climbs,
+        "k": paths["MI-FW"].parameters["n_neighbors"],
+        "subsets": {
+            m: {str(k): [int(i) for i in p.subset(k)] for k in p.sizes[1:]}
+            for m, p in paths.items()
+        },
+        "SET": {m: [float(paths[m].error(k)) for k in paths[m].sizes[1:]] for m in own},
+        "one_se": {m: int(paths[m].choose("one_se")) for m in own},
+        "own": own,
+        "tested": {
+            m: {str(k): float(p.error(k)) for k in p.sizes[1:]} for m, p in found.judged.items()
+        },
+        "seconds": seconds,
+    }
+
+
+def figure_section(problem: Problem, plan: Plan, found: dict[str, Any] | None) -> list[str]:
+    """The section of a figure."""
+    if found is None:
+        return [f"## {problem.title}", "", "Left out: no time was left for it.", ""]
+    if "left out" in found:
+        return [f"## {problem.title}", "", f"Left out: {found['left out']}", ""]
+    train, test, features = found["rows"]
+    heads = ["size", *METHODS, "SET: Algorithm 1", "SET: ELM-FS", *(f"test: {m}" for m in METHODS)]
     lines = [
         f"## {problem.title} (figure {problem.figure})",
         "",
-        f"{len(data.y)} samples to train, {len(data.y_test)} to test, {len(data.names)} features; "
-        f"sizes up to {max(sizes)}; {restarts} restarts of ELM-FS, {climbs} of MI-FWBW; "
-        f"k = {paths['MI-FW'].parameters['n_neighbors']}; seed {seed}.",
+        f"{train} samples to train, {test} to test, {features} features; sizes to {found['size']}; "
+        f"{plan.restarts} restarts of Algorithm 1 and ELM-FS, {found['climbs']} of MI-FWBW; "
+        f"k = {found['k']}; seed 0.",
         "",
         f"![paths and errors](elmfs-{problem.key}.png)",
         "",
-        "| size | "
-        + " | ".join(METHODS)
-        + " | SET | test: "
-        + " | ".join(METHODS)
-        + " | ELM-FS's own |",
-        "|" + "---|" * (3 + 2 * len(METHODS)),
+        "| " + " | ".join([*heads, "own: Algorithm 1", "own: ELM-FS"]) + " |",
+        "|" + "---|" * (len(heads) + 2),
     ]
-    for k in sizes:
-        subsets, errors = [], []
-        for method in METHODS:
-            there = k in paths[method].sizes
-            subsets.append(called(paths[method].subset(k)) if there else "")
-            errors.append(f"{judged[method].error(k):.4g}" if there else "")
-        SET = f"{paths['ELM-FS'].error(k):.4g}"
-        lines.append(" | ".join([f"| {k}", *subsets, SET, *errors, f"{own[k]:.4g} |"]))
-    lines += [
-        "",
-        "CPU seconds: " + ", ".join(f"{method} {seconds[method]:.2f}" for method in METHODS) + ".",
-        f"Least SET at size {paths['ELM-FS'].choose('min')}, one-standard-error rule: size "
-        f"{paths['ELM-FS'].choose('one_se')}.",
-        "",
-    ]
-    return lines
+    for k in range(1, found["size"] + 1):
+        sets = (found["subsets"][m].get(str(k)) for m in METHODS)
+        tests = (found["tested"][m].get(str(k)) for m in METHODS)
+        cells = [
+            *("" if s is None else called(s) for s in sets),
+            *(_of(found["SET"][m], k) for m in found["SET"]),
+            *("" if t is None else f"{t:.4g}" for t in tests),
+            *(_of(found["own"][m], k) for m in found["own"]),
+        ]
+        lines.append(f"| {k} | " + " | ".join(cells) + " |")
+    for m, errors in found["SET"].items():
+        lines += [
+            "",
+            f"{m}: SET is least at size {int(np.argmin(errors)) + 1}; the one-standard-error rule "
+            f"chooses size {found['one_se'][m]}.",
+        ]
+    return [*lines, ""]
 
 
-def figures(parts: Parts, full: bool) -> list[str]:
-    lines: list[str] = []
-    for problem in PROBLEMS:
+def _of(errors: list[float], size: int) -> str:
+    return f"{errors[size - 1]:.4g}" if size <= len(errors) else ""
+
+
+def figures(parts: Parts, plan: Plan) -> dict[str, Any]:
+    """The parts of all figures, by problem."""
+    found: dict[str, Any] = {}
+    for problem in plan.problems:
         try:
-            part = parts.get(f"figure-{problem.key}-{full}", lambda p=problem: run(p, full))
+            name = f"figure-{problem.key}{plan.option}".replace(" --", "-")
+            found[problem.key] = parts.get(name, lambda p=problem: run(p, plan))
         except FileError as error:
-            part = [f"## {problem.title}", "", f"Left out: {error}", ""]
-        lines += part or [f"## {problem.title}", "", "Left out: no time was left for it.", ""]
-    return lines
+            found[problem.key] = {"left out": str(error)}
+    return found
 
 
-def over_seeds(parts: Parts, full: bool) -> dict[str, list[str]]:
-    """The sections on several seeds, by their place on the page; the cheap and asked for first."""
-    seeds, restarts = (20, 100) if full else (3, 20)
-    claims(parts, ("both",), seeds, restarts)
-    sections = {
-        "errors": ["## Errors over seeds", ""],
-        "agreement": agreement(parts, 15 if full else 5, 5 if full else 2, restarts),
-    }
-    for problem in ABOUT:
-        rivals = RIVALS if problem is SANTA_FE else ()  # for the others the pictures will do
-        sections["errors"] += errors_over_seeds(
-            parts, problem, seeds, restarts, problem.claims_size, rivals
-        )
-    sections["figures"] = figures(parts, full)
-    wide = (POLAND, ANTHROKIDS) if full else ()
-    for first in (6, seeds):  # a few of the long runs, then what was not asked for, then the others
-        more = [errors_over_seeds(parts, p, first, restarts, p.splits_size) for p in wide]
-        sections["claims"] = claims(parts, STRATEGIES, seeds, restarts)
-    sections["errors"] += [line for section in more for line in section]
-    return sections
+def sections(parts: Parts, plan: Plan) -> list[str]:
+    """The page without its head."""
+    drawn = figures(parts, plan)
+    about = tuple(problem for problem in ABOUT if problem in plan.problems)
+    text = claims(parts, ("both", "scaling"), plan.seeds, plan.restarts, about)
+    errors = ["## Errors over seeds", ""]
+    for problem in about:
+        rivals = RIVALS if problem.rivals else ()  # for the others the pictures will do
+        of = parts, problem, plan.seeds, plan.restarts, problem.claims_size, rivals
+        errors += errors_over_seeds(*of)
+    wide = agreement(parts, 15, 3, plan.restarts) if plan == FULL else []
+    pictures = [line for p in plan.problems for line in figure_section(p, plan, drawn.get(p.key))]
+    known = {key: found for key, found in drawn.items() if found and "left out" not in found}
+    return [*statements(known), *text, *errors, *wide, *pictures]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--full", action="store_true", help="100 restarts, 20 seeds, more sizes")
+    parser.add_argument("--full", action="store_true", help="100 restarts, all sizes")
+    parser.add_argument("--tiny", action="store_true", help="one problem, for a test")
     parser.add_argument("--parts", type=Path, help="where to store finished parts")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin no part after that")
-    arguments = parser.parse_args()
-    PAGES.mkdir(parents=True, exist_ok=True)
-    parts = Parts(arguments.parts, arguments.minutes)
-    sections = over_seeds(parts, arguments.full)
-    command = "python experiments/elmfs.py" + " --full" * arguments.full
+    given = parser.parse_args()
+    plan = FULL if given.full else TINY if given.tiny else QUICK
+    parts = Parts(given.parts, given.minutes)
     header = [
-        "# ELM-FS: the paper's figures and claims, measured",
+        "# ELM-FS: the paper's figures and statements, measured",
         "",
-        f"Made by `{command}` with sparsepath {sparsepath.__version__}, Python",
-        f"{platform.python_version()}, one thread on a busy two-core machine. Features are counted",
-        "from 1, as in the paper. SET is the leave-one-out error, which the search minimised. Test",
-        "errors are squared errors on data that no method has seen, of one OP-ELM of 100 neurons",
-        "refitted on every subset, so equal subsets have equal test errors; ELM-FS's own is the test",
-        "error of the scaled machine that earned the SET value. The artificial problems have noise of",
-        "standard deviation 0.1, real targets are standardised. Seconds are CPU seconds. What of the",
-        "paper holds is said on [the page of the method](../methods/elmfs.md#what-of-the-paper-holds).",
+        f'Made by `python experiments/elmfs.py{plan.option}`. Features are counted from 1, as in the paper. *Algorithm 1* is the paper\'s search (`strategy="scaling"`), *ELM-FS* the default search',
+        "of `ELMFSRegressor`. SET is the leave-one-out error, which the search minimised. Test errors are squared errors on data that no method has seen, of one OP-ELM of 100 neurons refitted on every",
+        "subset, so that equal subsets have equal test errors; *own* is the test error of the scaled machine that has the SET value. The artificial problems have noise of standard deviation 0.1, real",
+        "targets are standardised. Seconds are CPU seconds of one thread on a busy machine. What holds is discussed on [the page of the method](../methods/elmfs.md#what-of-the-paper-holds).",
         "",
     ]
-    order = ("claims", "errors", "agreement", "figures")
-    page = [*header, *(line for name in order for line in sections[name])]
-    (PAGES / "elmfs.md").write_text("\n".join(page), encoding="utf-8")
-    print("written", flush=True)
+    save_page("elmfs", "\n".join([*header, *sections(parts, plan)]))
 
 
 if __name__ == "__main__":

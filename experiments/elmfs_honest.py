@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from parts import Parts as Kept
+from results import save_page
 from sparsepath import ELMFSRegressor, ELMRegressor
 from sparsepath.data.paper_sets import load
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "elmfs-honest.md"
 Parts = tuple[Any, Any, Any, Any]
 
 
@@ -171,9 +171,13 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=6)
     parser.add_argument("--only", default="")
     parser.add_argument("--quick", action="store_true", help="without validation")
+    parser.add_argument("--tiny", action="store_true", help="one set that is drawn, for a test")
     parser.add_argument("--parts", type=Path, help="where finished parts are kept")
     given = parser.parse_args()
+    if given.tiny:
+        given.quick, given.seeds, given.size = True, 1, 2
     names = [name for name in SETS if not given.only or name.split(",")[0] in given.only.split(",")]
+    names = names[:1] if given.tiny else names
     with tempfile.TemporaryDirectory() as folder:
         parts = Kept(given.parts or Path(folder), {"row": ["src/sparsepath/elm", __file__]})
         found = {}
@@ -185,9 +189,15 @@ def main() -> None:
                 print(line(name, seed, found[name, seed]), flush=True)
         if not given.only:
             empty = parts.get(
-                "row", f"noise{'-quick' * given.quick}", noise, 200, 20, 5, given.quick
+                "row",
+                f"noise{'-quick' * given.quick}",
+                noise,
+                200,
+                20,
+                1 if given.tiny else 5,
+                given.quick,
             )
-            PAGE.write_text(page(found, given.size, empty), encoding="utf-8")
+            save_page("elmfs-honest", page(found, given.size, empty))
 
 
 def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[str]) -> str:
@@ -198,6 +208,7 @@ def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[st
     measured = [
         calibration(f"{title}, {word}", np.concatenate([by(f, kind) for f in some.values()]))
         for title, some in groups.items()
+        if some
         for word, kind in (("SET", "set"), ("honest error", "honest"))[: 1 + is_known]
     ]
     about = [

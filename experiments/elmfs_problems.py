@@ -61,29 +61,18 @@ class Problem:
     figure: str
     split: Callable[[int], Split]
     quick_size: int | None  # the largest subset of a default run; None: all
-    full_size: int | None = None  # the largest subset of a full run
     claims_size: int | None = None  # the largest subset when claims are counted
-    climbs: int = 100  # of MI-FWBW in a full run
-    splits_size: int | None = None  # the largest subset on several splits; None: as for the claims
+    climbs: int = 100  # of MI-FWBW, at most
+    rivals: bool = False  # whether rivals are run over seeds too
 
 
 PROBLEMS = [
     Problem("xor", "XOR-like", "5", artificial(xor_like), None),
     Problem("functional", "Functional", "6", artificial(functional), None),
     Problem("diabetes", "Diabetes", "7", real("diabetes"), None),
-    Problem("poland", "Poland electricity", "8", real("poland_electricity_lag30"), 8, 10, 3, 20, 8),
-    Problem("santafe", "Santa Fe laser", "9", real("santafe_laser_lag12"), 8, None, 4),
-    Problem(
-        "anthrokids",
-        "Anthrokids (a reconstruction)",
-        "10-12",
-        real("anthrokids"),
-        9,
-        15,
-        None,
-        20,
-        9,
-    ),
+    Problem("poland", "Poland electricity", "8", real("poland_electricity_lag30"), 8, 7, 20, True),
+    Problem("santafe", "Santa Fe laser", "9", real("santafe_laser_lag12"), 8, 4, rivals=True),
+    Problem("anthrokids", "Anthrokids (a reconstruction)", "10-12", real("anthrokids"), 9, 9, 20),
 ]
 
 
@@ -108,9 +97,12 @@ class Parts:
         for file in files:
             digest.update(file.read_bytes())
         self.code = digest.hexdigest()
+        self.known: dict[str, Any] = {}  # parts of this run, as text
 
     def get(self, name: str, make: Callable[[], Any]) -> Any:
         """A part, made now or before."""
+        if name in self.known:
+            return json.loads(self.known[name])
         file = self.folder / f"{name}.json" if self.folder else None
         if file and file.exists():
             stored = json.loads(file.read_text(encoding="utf-8"))
@@ -119,7 +111,8 @@ class Parts:
         if time.monotonic() > self.until:
             return None
         start = time.perf_counter()
-        value = json.loads(json.dumps(make()))
+        self.known[name] = json.dumps(make())
+        value = json.loads(self.known[name])
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps({"code": self.code, "value": value}), encoding="utf-8")

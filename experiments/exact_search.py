@@ -1,6 +1,6 @@
 """How long the exact search takes to prove its sets. Tables of docs/results/exact.md.
 
-Run: python experiments/exact_search.py [narrow|wide] [seconds].
+Run: python experiments/exact_search.py [narrow|wide] [seconds]; --tiny: 20 columns, for a test.
 """
 
 import sys
@@ -72,7 +72,7 @@ def main():
             "3000, size 10 first", X, y, max_features=10, choose=10, alpha=0.1, time_budget=budget
         )
         return
-    for p in (40, 60):
+    for p in (20,) if what == "--tiny" else (40, 60):
         for kind in KINDS:
             report(f"{p}, {kind}", *narrow(kind, p), max_features=p, time_budget=budget)
 

@@ -2,6 +2,7 @@
 
     python experiments/grown_networks.py                            # the page of results
     python experiments/grown_networks.py --parts FOLDER --only arm-1   # one part of it, kept there
+    python experiments/grown_networks.py --tiny                     # one drawn problem, for a test
 
 ``MLPGraftingRegressorCV`` and ``MLPGraftingClassifierCV`` with their default penalties see all
 inputs; scikit-learn's histogram gradient boosting is given the true inputs alone. Errors are those
@@ -77,16 +78,7 @@ N_SEEDS = 5
 PARTS = [f"{name}-{seed}" for name in PROBLEMS for seed in range(N_SEEDS)] + [
     f"{name}-0" for name in REAL
 ]
-ROOM = "src/sparsepath/grafting"
-FILES = (
-    "growing",
-    "look_ahead",
-    "mlp",
-    "mlp_cross_validation",
-    "network",
-    "softmax_network",
-)
-CODE = ["experiments/grown_networks.py", *(f"{ROOM}/{name}.py" for name in FILES)]
+CODE = ["experiments/grown_networks.py", "src/sparsepath/grafting/networks"]
 
 
 def error(model, X, y):
@@ -161,11 +153,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", type=Path, help="where finished parts are kept")
     parser.add_argument("--only", choices=PARTS, help="this part, and no page")
+    parser.add_argument("--tiny", action="store_true", help="one drawn problem, for a test")
     given = parser.parse_args()
+    wanted = [given.only] if given.only else PARTS[:1] if given.tiny else PARTS
     with tempfile.TemporaryDirectory() as folder:
         parts = Parts(given.parts or Path(folder), {"row": CODE})
         made, measured = [], []
-        for part in [given.only] if given.only else PARTS:
+        for part in wanted:
             name, seed = part.split("-")
             if name in REAL:
                 measured.append(parts.get("row", part, real_row, name))

@@ -12,6 +12,7 @@ The procedure is the default one. For every data set the estimated error of the 
 interval stand beside the true risk of that very model.
 
     python experiments/honest.py [repetitions] [small data sets] [noise seeds] [folder]
+    python experiments/honest.py --tiny      # one data set of few designs, for a test
 
 Every repetition is kept in the folder when it is done, so that the work can be interrupted and resumed.
 Seeds begin at 1000: those below were used to design the interval.
@@ -160,15 +161,15 @@ def small(name, seeds):
     return np.array(rows)
 
 
-def noise_only(seed):
+def noise_only(seed, null=200):
     """What is reported of 100 x 1000 numbers of noise, without and with permuted targets."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((100, 1000)), rng.standard_normal(100)
     model = SparseRLSRegressor(30, alpha=1.0)
-    judged = honest_error(model, X, y, null=200)
+    judged = honest_error(model, X, y, null=null)
     found, without = judged.chosen, judged.left_out
     plain = told(without, chosen_size(without, "one_se"), "one_se")
-    assert judged.is_nothing == ("othing here" in judged.sentence()), "the sentence says it"
+    assert judged.is_nothing == ("No signal" in judged.sentence()), "the sentence says it"
     return np.array(
         [
             found.is_nothing,
@@ -388,7 +389,7 @@ def noise_section(pure, at_level):
         "## Pure noise",
         "",
         "100 x 1000, 200 permutations each: `honest_error(model, X, y, null=200)`, or `sparsepath select "
-        "--null 200`. *Nothing here* is what their sentences say (`is_nothing`), because permuted "
+        "--null 200`. *No signal* is what their sentences say (`is_nothing`), because permuted "
         "targets reach the same error (p above 0.05) or because no set of "
         "features is clearly better than none on samples left out. By the permutations alone one "
         "data set of noise in twenty is taken for more, by the meaning of p: the test is exact. "
@@ -397,7 +398,7 @@ def noise_section(pure, at_level):
         table(
             [
                 "seeds",
-                "nothing here",
+                "no signal",
                 "by the permutations alone",
                 "estimated error / the empty model's",
                 "features without permutations",
@@ -458,25 +459,28 @@ def wide_section():
     ]
 
 
-def main(repetitions=20, small_sets=200, seeds=100, folder=None):
+def main(repetitions=20, small_sets=200, seeds=100, folder=None, tiny=False):
     warnings.simplefilter("ignore", PathWarning)
+    designs = list(SMALL)[:1] if tiny else list(SMALL)
+    shapes = SHAPES[2:3] if tiny else SHAPES
     folder = tempfile.mkdtemp() if folder is None else folder
     Path(folder).mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    few = {name: [] for name in SMALL}
+    few = {name: [] for name in designs}
     for first in range(FIRST_SEED, FIRST_SEED + small_sets, 10):  # a bit of every design at a time
         some = range(first, min(first + 10, FIRST_SEED + small_sets))
-        for i, name in enumerate(SMALL):
+        for i, name in enumerate(designs):
             few[name].append(kept(folder, f"small-{i}-{first}", lambda: small(name, some)))  # noqa: B023
     few = [small_row(name, np.concatenate(found)) for name, found in few.items()]
     print(*few, sep="\n", flush=True)
-    parts = {shape: [] for shape in SHAPES}
+    parts = {shape: [] for shape in shapes}
     for seed in range(FIRST_SEED, FIRST_SEED + repetitions):
-        for n, p, k in SHAPES:
+        for n, p, k in shapes:
             part = kept(folder, f"{n}x{p}-{seed}", lambda: simulated(n, p, k, seed))  # noqa: B023
             parts[n, p, k].append(part)
-    pure = np.array([kept(folder, f"noise-{s}", lambda: noise_only(s)) for s in range(seeds)])  # noqa: B023
-    at_level = (kept(folder, "level", level) <= 0.05).mean()
+    null = 19 if tiny else 200
+    pure = np.array([kept(folder, f"noise-{s}", lambda: noise_only(s, null)) for s in range(seeds)])  # noqa: B023
+    at_level = (kept(folder, "level", lambda: level(2 if tiny else 500)) <= 0.05).mean()
     page = [
         "# Does the honest error hold on new data?",
         "",
@@ -487,7 +491,7 @@ def main(repetitions=20, small_sets=200, seeds=100, folder=None):
         *small_section(few),
         *linear_section(parts, repetitions),
         *noise_section(pure, at_level),
-        *wide_section(),
+        *([] if tiny else wide_section()),
     ]
     save_page("honest", "\n".join(page))
     print(f"{time.perf_counter() - began:.0f} s")
@@ -506,4 +510,7 @@ def wide_sets():
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]), *sys.argv[4:5])
+    if sys.argv[1:] == ["--tiny"]:
+        main(1, 1, 1, tiny=True)
+    else:
+        main(*map(int, sys.argv[1:4]), *sys.argv[4:5])

@@ -2,8 +2,10 @@
 
 Figures 2 to 6, Tables 2 and 3 and running times:  python experiments/rbf.py
 
-With --parts FOLDER every finished part is kept there and a later run goes on from it; with
---minutes N no further split of a benchmark is begun after that time. The page says what was run.
+Writes docs/results/rbf.md, on the simulated problems, and docs/results/rbf-benchmarks.md. --only
+makes one of them. With --parts FOLDER every finished part is kept there and a later run goes on
+from it; with --minutes N no further benchmark is begun after that time. The pages say what was run.
+--tiny is for a test: two draws and no benchmark but one of two classes.
 """
 
 import argparse
@@ -17,6 +19,7 @@ from matplotlib.figure import Figure
 from scipy.linalg import eigh
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegressionCV, lars_path
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -47,6 +50,11 @@ SETS = {
     "wine_spectra": ("Wine", 94, (20, 300), (1e-3, 0.05)),
     "bank32nh": ("Bank (32nh)", 250, (1, 100), (0.01, 3)),
 }
+VALIDATION = {  # Table 2, validation errors
+    "boston_housing": (".12", ".10", ".12", ".10", ".13", ".12"),
+    "wine_spectra": (".0023", ".0006", ".0024", ".0019", ".0026", ".0041"),
+    "bank32nh": (".31", ".21", ".31", ".21", ".26", ".25"),
+}
 PAPER = {  # Table 2, test errors, and Table 3, inputs and basis functions
     "boston_housing": {"LS-SVM": ".14 (13, 400)", "LS-SVM with FS": ".12 (11, 400)",
                        "RRKRR": ".14 (13, 343)", "sparse RRKRR": ".12 (11, 319)",
@@ -66,7 +74,10 @@ WAYS = {
     "printed Algorithm 2": {"solver": "alternating", "schedule": "paper"},
 }
 N_SEEDS = 10
-N_GRID, N_FOLDS = 5, 4
+PRINTED_GRID, PRINTED_FOLDS = 20, 10  # of the paper, on split 0
+N_GRID, N_FOLDS = 5, 4  # on several splits
+SURFACES = {15: ((1, 20), (0.5, 10)), 16: ((50, 1000), (0.02, 0.5))}  # ranges of r and t
+N_TIMES = 5  # draws for the running times
 N_SPLITS = {"boston_housing": 5, "wine_spectra": 8, "bank32nh": 5}
 MOST_INPUTS = {"boston_housing": 13, "wine_spectra": 30, "bank32nh": 12}  # of forward selection
 CLASS_SETS = {  # of two classes
@@ -148,6 +159,29 @@ def simulated(number, parts):
     return table(header, rows)
 
 
+def budgets_found(number, n_grid):
+    """The paper's choice of r and t: a grid, judged on 1000 new samples; the network there."""
+    data, new = PROBLEMS[number][0](random_state=0), PROBLEMS[number][0](1000, random_state=1000)
+    X, y = np.vstack([data.X, new.X]), np.concatenate([data.y, new.y])
+    split = [(np.arange(len(data.y)), np.arange(len(data.y), len(y)))]
+    rs, ts = (np.geomspace(*ends, n_grid) for ends in SURFACES[number])
+    search = SparseRBFRegressorCV(
+        rs, ts, cv=split, choose="min", relaxed=False, relevance=0, centres=data.X, validation=None
+    ).fit(X, y)
+    model = SparseRBFRegressor(search.r_, search.t_, relevance=0, **PLAIN).fit(data.X, data.y)
+    return search.r_, search.t_, float((new.y - model.predict(new.X)).std())
+
+
+def found_section(parts, n_grid):
+    rows = []
+    for number, paper in ((15, "5.95, 4.67: .17"), (16, "380, 0.13: 1.15")):
+        r, t, std = parts.get(
+            f"budgets-{number}-{n_grid}", lambda number=number: budgets_found(number, n_grid)
+        )
+        rows.append([f"({number})", f"{r:.3g}, {t:.3g}", f"{std:.3g}", paper])
+    return table(["problem", "r, t found", "validation std", "paper: r, t: std"], rows)
+
+
 def closed_in_a_round(number, seed):
     """The part of the way to the solution that one round of turns closes, where it closes least.
 
@@ -223,28 +257,46 @@ def figure_3(model, fresh):
     return save_figure(figure, "rbf_figure_3")
 
 
-def time_of(n, d, way):
-    data = friedman(n, d, random_state=0)
+def time_of(n, d, way, seed):
+    """CPU seconds of a fit, and the systems that it solves."""
+    data = friedman(n, d, random_state=seed)
     began = time.process_time()
     model = SparseRBFRegressor(380.0, 0.13, relevance=0, **PLAIN, **WAYS[way])
     model.fit(data.X, data.y)
-    return f"{time.process_time() - began:.2f} ({model.n_iter_})"
+    return time.process_time() - began, model.n_iter_
 
 
-def running_times(parts, sizes=(100, 250, 500, 1000), widths=(10, 50)):
-    """Figure 4: CPU seconds of the robust solver and of the printed one."""
+def running_times(parts, sizes=(100, 250, 500, 1000), widths=(10, 50), count=N_TIMES):
+    """Figure 4: CPU seconds of the robust solver and of the printed one; a table and a picture."""
     rows = []
+    means = {}
     for n in sizes:
         row = [n]
         for d in widths:
-            ways = ("robust, direct", "printed Algorithm 1")[: 2 if n <= PRINTED_UP_TO else 1]
-            cells = [
-                parts.get(f"time-{n}-{d}-{way}", lambda n=n, d=d, way=way: time_of(n, d, way))
-                for way in ways
-            ]
-            row.append(" / ".join([*cells, "not run"][:2]))
+            for way in ("robust, direct", "printed Algorithm 1")[: 2 if n <= PRINTED_UP_TO else 1]:
+                found = [
+                    parts.get(
+                        f"time-{n}-{d}-{way}-{seed}",
+                        lambda n=n, d=d, way=way, seed=seed: time_of(n, d, way, seed),
+                    )
+                    for seed in range(count)
+                ]
+                seconds, systems = np.mean(found, axis=0)
+                means[way, d, n] = seconds
+                row.append(f"{seconds:.2f} ({systems:.0f})")
+            if n > PRINTED_UP_TO:
+                row.append("not run")
         rows.append(row)
-    return table(["N", *[f"d = {d}" for d in widths]], rows)
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    ax = figure.subplots()
+    for way, marker in (("robust, direct", "o"), ("printed Algorithm 1", "s")):
+        for d in widths:
+            x = [n for n in sizes if (way, d, n) in means]
+            ax.loglog(x, [means[way, d, n] for n in x], marker=marker, label=f"{way}, d = {d}")
+    ax.set(xlabel="N", ylabel="CPU seconds")
+    ax.legend(frameon=False)
+    heads = [f"d = {d}: {way}" for d in widths for way in ("robust", "printed")]
+    return [table(["N", *heads], rows), save_figure(figure, "rbf_figure_4")]
 
 
 def split_of(data, n_train, seed):
@@ -254,14 +306,16 @@ def split_of(data, n_train, seed):
     return order[:n_train], order[n_train:]
 
 
-def compare(name, seed):
-    """All methods on one split: test error over training and over test variance, sizes."""
+def compare(name, seed, n_grid=N_GRID, n_folds=N_FOLDS, relaxed=True):
+    """All methods on one split: test error over training and over test variance, sizes, and the
+    validation error over the training variance."""
     data = load(name)
     _, n_train, r_range, t_range = SETS[name]
     a, b = split_of(data, n_train, seed)
     X, y = data.X.astype(float), data.y.astype(float)
-    rs, ts = np.geomspace(*r_range, N_GRID), np.geomspace(*t_range, N_GRID)
-    network = SparseRBFRegressorCV(rs, ts, cv=N_FOLDS, choose="min", **PLAIN).fit(X[a], y[a])
+    rs, ts = np.geomspace(*r_range, n_grid), np.geomspace(*t_range, n_grid)
+    network = SparseRBFRegressorCV(rs, ts, cv=n_folds, choose="min", relaxed=relaxed, **PLAIN)
+    network.fit(X[a], y[a])
     turns = SparseRBFRegressor(network.r_, network.t_, solver="alternating", **PLAIN)
     turns.fit(X[a], y[a])
     machine = LSSVMRegressor().fit(X[a], y[a])
@@ -273,6 +327,10 @@ def compare(name, seed):
         X[a], y[a]
     )
     d = X.shape[1]
+    again = cross_val_predict(turns, X[a], y[a], cv=n_folds)
+    checked = [machine.cv_error_, forward.path_.error(len(forward.selected_)), reduced.cv_error_,
+               sparse.cv_error_, network.path_.error(len(network.selected_)),
+               np.mean((again - y[a]) ** 2)]  # fmt: skip
     sizes = {
         "LS-SVM": (machine, d, len(a)),
         "LS-SVM with FS": (forward, len(forward.selected_), len(a)),
@@ -282,9 +340,9 @@ def compare(name, seed):
         "Algorithm 2": (turns, len(turns.selected_), len(turns.coef_)),
     }
     out = {}
-    for method, (model, inputs, bases) in sizes.items():
+    for (method, (model, inputs, bases)), error in zip(sizes.items(), checked, strict=True):
         mse = np.mean((y[b] - model.predict(X[b])) ** 2)
-        out[method] = (mse / y[a].var(), mse / y[b].var(), inputs, bases)
+        out[method] = (mse / y[a].var(), mse / y[b].var(), inputs, bases, error / y[a].var())
     return out, network, turns
 
 
@@ -404,18 +462,32 @@ def two_classes(parts):
     return table(header, rows)
 
 
+def protocol(name, run):
+    """Tables 2 and 3 for one data set by the paper's protocol, on the file's own split."""
+    rows = [
+        [method, f"{error:.3g}", f"{a:.3g}", f"{inputs:g}", f"{bases:g}", printed, PAPER[name][method]]
+        for (method, (a, _, inputs, bases, error)), printed in zip(
+            run.items(), VALIDATION[name], strict=True
+        )
+    ]  # fmt: skip
+    header = ["", "validation error", "test error", "inputs", "basis functions",
+              "paper: validation", "paper: test (inputs, bases)"]  # fmt: skip
+    return [f"### {SETS[name][0]}, split 0, the paper's protocol", table(header, rows)]
+
+
 def benchmark(name, runs):
-    """Tables 2 and 3 for one data set."""
+    """Tables 2 and 3 for one data set on several splits."""
     title, n_train, _, _ = SETS[name]
     if not runs:
         return [f"### {title}", "Not run: no time, or no file (SPARSEPATH_DATA)."]
     rows = []
     for method in runs[0]:
-        a, b, inputs, bases = np.median([run[method] for run in runs], axis=0)
+        a, b, inputs, bases, error = np.median([run[method] for run in runs], axis=0)
         each = ", ".join(f"{run[method][0]:.3g}" for run in runs)
         shown = f"{a:.3g} ({b:.3g})"
-        rows.append([method, shown, each, f"{inputs:g}", f"{bases:g}", PAPER[name][method]])
-    header = ["", "test error", "each split", "inputs", "basis functions",
+        row = [method, f"{error:.3g}", shown, each, f"{inputs:g}", f"{bases:g}"]
+        rows.append([*row, PAPER[name][method]])
+    header = ["", "validation error", "test error", "each split", "inputs", "basis functions",
               "paper: test (inputs, bases)"]  # fmt: skip
     first = f"### {title}, {n_train} rows to train, {len(runs)} splits"
     most = f"Forward selection goes to {MOST_INPUTS[name]} inputs at most."
@@ -437,27 +509,21 @@ def figures_5_and_6(network, turns):
     return [surface, save_figure(figure, "rbf_figure_6")]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", type=Path, help="where to keep finished parts")
-    parser.add_argument("--minutes", type=float, default=1e6, help="begin no part after that")
-    parser.add_argument(
-        "--seeds", type=int, default=N_SEEDS, help="draws of the simulated problems"
-    )
-    options = parser.parse_args()
-    parts = Parts(options.parts, options.minutes, options.seeds)
-    warnings.simplefilter("ignore", PathWarning)
+def problems_page(parts, n_grid, sizes, count):
+    """The simulated problems: Figures 2 to 4."""
     text = [
         "# RBF networks that select inputs and basis functions (Tikka 2008)",
-        "Written by `experiments/rbf.py`"
-        + (", its parts kept over several runs of one code" if options.parts else "")
-        + ". Errors are those of standardised data unless "
-        "a standard deviation is named, which is in original units. Which statements of the paper "
-        "hold is said [on the page of the method](../methods/rbf.md#what-of-the-paper-holds).",
+        "Written by `experiments/rbf.py`. Errors are those of standardised data unless a standard "
+        "deviation is named, which is in original units. Tables 2 and 3 are on [the page of "
+        "benchmarks](rbf-benchmarks.md). Which statements of the paper hold is said [on the page "
+        "of the method](../methods/rbf.md#what-of-the-paper-holds).",
+        "## Budgets (protocol of Figures 2 and 3)",
+        f"A {n_grid} x {n_grid} grid of r and t, judged on 1000 new samples; draw 0.",
+        found_section(parts, n_grid),
     ]
     for number in (15, 16):
         _, r, t = PROBLEMS[number]
-        text += [f"## Problem ({number}), r = {r}, t = {t}, seeds 0 to {options.seeds - 1}"]
+        text += [f"## Problem ({number}), r = {r}, t = {t}, seeds 0 to {parts.seeds - 1}"]
         text += ["Mean and standard deviation over the draws; validation on 1000 fresh samples."]
         text += [simulated(number, parts)]
         model, data = first_draw(number)
@@ -467,24 +533,43 @@ def main():
         "## Why turns are slow on problem (16)",
         "The part of the way to the solution that one round of Algorithm 2, both halves solved "
         "exactly, closes in the direction in which it closes least (from the Hessian of J at "
-        f"the direct solution; least and most of {options.seeds} draws):",
+        f"the direct solution; least and most of {parts.seeds} draws):",
         rounds(parts),
+        "## Running times (Figure 4)",
+        f"CPU seconds (systems solved), means of {count} draws, r = 380, t = 0.13. Printed: "
+        f"Algorithm 1 as printed, with the slacks eliminated, to N = {PRINTED_UP_TO}.",
+        *running_times(parts, sizes=sizes, count=count),
     ]
-    text += [
+    save_page("rbf", "\n\n".join(text) + "\n")
+
+
+def benchmarks_page(parts, names, splits):
+    """The benchmarks: Tables 2 and 3, Figures 5 and 6, and classification."""
+    text = [
+        "# RBF networks on benchmarks (Tikka 2008, Tables 2 and 3)",
+        "Written by `experiments/rbf.py`. Errors are those of standardised data. The simulated "
+        "problems are on [another page](rbf.md). Which statements of the paper hold is said "
+        "[on the page of the method](../methods/rbf.md#what-of-the-paper-holds).",
         "## Benchmarks (Tables 2 and 3)",
-        f"A {N_GRID} x {N_GRID} grid over the ranges of Table 1, {N_FOLDS} folds, least error. "
-        "Median over splits of the test error over the training variance (over the test variance); "
-        "then median numbers of inputs and basis functions. Algorithm 2 is run at the budgets that "
-        "the search with Algorithm 1 chose. LS-SVM and RRKRR are tuned by exact leave-one-out, "
-        "RRKRR at the width of the LS-SVM. Split 0 is the file's own where it has one, the others "
-        "are drawn.",
+        f"The paper's protocol is a {PRINTED_GRID} x {PRINTED_GRID} grid over the ranges of Table "
+        f"1 and {PRINTED_FOLDS} folds, least error; it is run on the file's own split, or on the "
+        f"first that is drawn. On several splits the grid is {N_GRID} x {N_GRID} with {N_FOLDS} "
+        "folds, and inputs that were selected have budgets of their own. Errors are over the "
+        "training variance (in brackets over the test variance), medians over splits. Algorithm 2 "
+        "is run at the budgets that the search with Algorithm 1 chose. LS-SVM and RRKRR are tuned "
+        "by exact leave-one-out, RRKRR at the width of the LS-SVM.",
     ]
-    runs = {name: [] for name in SETS}
+    for name in names:
+        part = f"protocol-{name}"
+        if name in available() and parts.has_time_for(part):
+            work = {"n_grid": PRINTED_GRID, "n_folds": PRINTED_FOLDS, "relaxed": False}
+            text += protocol(name, parts.get(part, lambda n=name, w=work: compare(n, 0, **w))[0])
+    runs = {name: [] for name in names}
     bank, spectra = None, []
-    for seed in range(max(N_SPLITS.values())):
-        for name in SETS:
+    for seed in range(max(splits.values(), default=0)):
+        for name in names:
             part = f"{name}-{seed}"
-            if name not in available() or seed >= N_SPLITS[name] or not parts.has_time_for(part):
+            if name not in available() or seed >= splits[name] or not parts.has_time_for(part):
                 continue
             out, network, turns = parts.get(part, lambda n=name, s=seed: compare(n, s))
             runs[name].append(out)
@@ -492,32 +577,43 @@ def main():
                 spectra.append(network)
             if name == "bank32nh" and seed == 0:
                 bank = network, turns
-    for name in SETS:
+    for name in names:
         text += benchmark(name, runs[name])
         if name == "wine_spectra" and spectra:
             text += centres_on_wine(spectra)
     if bank is not None:
-        text += [
-            "Figures 5 and 6, Bank, split 0 (of the 32 weights the 30 largest):",
-            *figures_5_and_6(*bank),
-        ]
+        text += ["Figures 5 and 6, Bank, split 0:", *figures_5_and_6(*bank)]
     if parts.has_time_for("the rest"):
-        classes = [
+        text += [
             "## Two classes",
             f"Share of test samples classified rightly; means over {N_CLASS_SPLITS} splits with "
             f"{N_CLASS_TRAIN} samples to train, or two thirds if there are fewer. The network: "
-            "`SparseRBFClassifierCV(4, 4, cv=3)`, all inputs offered to every method. The last set is "
-            "the sign of the product of two of its inputs, which no linear method sees.",
+            "`SparseRBFClassifierCV(4, 4, cv=3)`, all inputs offered to every method. The last set "
+            "is the sign of the product of two of its inputs, which no linear method sees.",
             two_classes(parts),
         ]
-        times = [
-            "## Running times (Figure 4)",
-            "CPU seconds (systems solved), r = 380, t = 0.13: robust / printed schedule, the latter "
-            "with the slacks eliminated and matrix products too.",
-            running_times(parts),
-        ]
-        text += [*classes, *times]
-    save_page("rbf", "\n\n".join(text) + "\n")
+    save_page("rbf-benchmarks", "\n\n".join(text) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", type=Path, help="where to keep finished parts")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no part after that")
+    parser.add_argument("--only", choices=("problems", "benchmarks"), help="one page")
+    parser.add_argument("--tiny", action="store_true", help="two draws, for a test")
+    options = parser.parse_args()
+    parts = Parts(options.parts, options.minutes, 2 if options.tiny else N_SEEDS)
+    warnings.simplefilter("ignore", PathWarning)
+    if options.only != "benchmarks":
+        if options.tiny:
+            problems_page(parts, 2, (50,), 1)
+        else:
+            problems_page(parts, PRINTED_GRID, (100, 250, 500, 1000), N_TIMES)
+    if options.only != "problems":
+        if options.tiny:
+            benchmarks_page(Parts(None, 0, 2), (), {})
+        else:
+            benchmarks_page(parts, tuple(SETS), N_SPLITS)
 
 
 if __name__ == "__main__":

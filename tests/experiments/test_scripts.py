@@ -1,6 +1,7 @@
 """Every script that makes a results page runs to its end, on a plan as small as it has."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,33 +11,73 @@ import pytest
 from sparsepath.data.paper_sets import available
 
 ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "experiments"
+NONE: set[str] = set()
+# By script: options, data sets, and what the page (or, without one, the output) holds by then.
 PLANS = {
-    "greedy_rls": (["--tiny"], {"australian", "german_numer"}),
-    "floating_rls": (["--size", "4", "--swaps", "2", "--rows", "400"], {"mnist"}),
-    "rbf": (["--minutes", "0", "--seeds", "2"], set()),
-    "elmfs": (["--minutes", "0"], set()),
-    "elmfs_claims": (["--seeds", "1", "--minutes", "0"], set()),
-    "grafting": (["--tiny"], set()),
-    "strong_search": (["2"], set()),
-    "elmfs_honest": (
-        ["--quick", "--seeds", "1", "--size", "2", "--only", "diabetes"],
-        {"diabetes"},
+    "greedy_rls": (["--tiny"], {"australian", "german_numer"}, "greedy_rls", r"\| australian "),
+    "floating_rls": (
+        ["--size", "4", "--swaps", "2", "--rows", "400"],
+        {"mnist"},
+        "floating_rls",
+        r"\d here; the paper's figure",
     ),
+    "grafting": (
+        ["--tiny", "--parts", "PARTS"],
+        NONE,
+        "grafting",
+        r"\| C \| \(b\) MLP graft \| 1 \|",
+    ),
+    "rbf": (["--tiny"], NONE, "rbf", r"\| printed Algorithm 2 \| 0\.\d+ ± "),
+    "elmfs": (["--tiny"], NONE, "elmfs", r"\{1\}, \{2,3\}, \{1,2,3\} \| all \| \d of 1 \| \d of 1"),
+    "elmfs_claims": (["--tiny", "--seeds", "1"], NONE, "elmfs-claims", r"\| all \| \d of 1 \|"),
+    "elmfs_honest": (
+        ["--tiny"],
+        NONE,
+        "elmfs-honest",
+        r"\| lognormal, 500 x 100 \| 0 \| 0\.\d+ / ",
+    ),
+    "grown_networks": (["--tiny"], NONE, "grown-networks", r"\| product, 500 x 20 \| 0 \| "),
+    "honest": (["--tiny"], NONE, "honest", r"\| 50 x 1000 \| 15 \| \d"),
+    "arena": (["--tiny"], NONE, "arena", r"\| diabetes \| 1\.00 \("),
+    "exact_search": (["--tiny"], NONE, "", r"\| 20, independent \| 21 of 21 \|"),
+    "strong_search": (["2"], NONE, "", r"\| `strong` \| \d of 2 \|"),
 }
-PAGES = {"elmfs_claims": "elmfs-claims", "elmfs_honest": None, "strong_search": None}
 
 
 @pytest.mark.parametrize("script", PLANS)
 def test_a_script_runs(script, tmp_path):
-    given, needed = PLANS[script]
+    options, needed, page, pattern = PLANS[script]
     if missing := needed - set(available()):
         pytest.skip(f"data not at hand: {', '.join(sorted(missing))}")
+    given = [str(tmp_path / "parts") if option == "PARTS" else option for option in options]
     ran = subprocess.run(
-        [sys.executable, ROOT / "experiments" / f"{script}.py", *given],
+        [sys.executable, SCRIPTS / f"{script}.py", *given],
         capture_output=True, text=True, check=False,
-        env={**os.environ, "SPARSEPATH_PAGES": str(tmp_path), "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "SPARSEPATH_PAGES": str(tmp_path),
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    page = PAGES.get(script, script)
-    if page is not None:
-        assert (tmp_path / f"{page}.md").read_text(encoding="utf-8").startswith("# ")
+    text = ran.stdout
+    if page:
+        text = (tmp_path / f"{page}.md").read_text(encoding="utf-8")
+        assert text.startswith("# ")
+        assert re.search(r"Made with commit [0-9a-z]+\.\n$", text)
+    assert re.search(pattern, text)
+
+
+def test_every_script_is_run_and_made_with_the_papers():
+    """Scripts are those with a main part; the Makefile names each once."""
+    scripts = {
+        file.stem
+        for file in SCRIPTS.glob("*.py")
+        if '__name__ == "__main__"' in file.read_text(encoding="utf-8")
+    }
+    assert scripts == set(PLANS)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    made = re.findall(r"experiments/(\w+)\.py", makefile.split("\npapers:")[1].split("\n\n")[0])
+    assert sorted(made) == sorted(scripts)

@@ -144,6 +144,23 @@ def test_paper_schedule_and_alternating(data):
     assert turns.objective_ == pytest.approx(direct.objective_, rel=2e-2)
 
 
+@pytest.mark.parametrize("schedule", ["robust", "paper"])
+def test_the_solution_before_pruning_has_all_coefficients_and_weights(data, schedule):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)
+        model = SparseRBFRegressor(5, 4, schedule=schedule, centres="all", validation=None)
+        raw = model.fit(data.X, data.y).solution_
+    Z = (data.X - data.X.mean(0)) / data.X.std(0)
+    target = (data.y - data.y.mean()) / data.y.std()
+    K = np.exp(-(((Z[:, None] - Z) ** 2) @ raw.w))
+    assert np.all(raw.alpha != 0)
+    assert len(raw.alpha) == len(Z) + 1 > len(model.coef_) + 1
+    assert np.abs(raw.alpha).sum() < 5
+    assert raw.w.sum() < 4
+    error = np.mean((target - raw.alpha[0] - K @ raw.alpha[1:]) ** 2)
+    assert_allclose(error, model.training_error_, rtol=1e-8)
+
+
 def test_warnings(data):
     with pytest.warns(PathWarning, match="did not converge"):
         SparseRBFRegressor(5, 4, max_iter=1).fit(data.X, data.y)

@@ -62,6 +62,7 @@ class _SparseRBF(SearchingSelector, RBFOptions):
         self.converged_ = solution.converged
         self.n_iter_ = solution.iterations
         self.stages_ = solution.stages
+        self.solution_ = solution
 
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
         """The numbers to fit; a classifier learns its classes here."""

@@ -182,6 +182,9 @@ class SparseRBFRegressor(_Regression, _OneFit):
         Objective J and the mean squared error of standardised data, before pruning.
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
+    solution_ : RBFSolution
+        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        all candidate centres) and ``w`` (all inputs but constant ones and copies).
     r_, t_ : float
         Budgets in use.
     path_ : SelectionPath
@@ -276,6 +279,9 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         Budgets in use.
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
+    solution_ : RBFSolution
+        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        all candidate centres) and ``w`` (all inputs but constant ones and copies).
     objective_, training_error_ : float
         Objective J and the mean squared error of standardised data, before pruning.
     selected_centres_ : array of int

@@ -264,6 +264,9 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         variance of the target. Of the fit to all data.
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
+    solution_ : RBFSolution
+        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        all candidate centres) and ``w`` (all inputs but constant ones and copies).
     objective_, training_error_ : float
         Objective J and the mean squared error of standardised data, before pruning.
     selected_centres_ : array of int
@@ -375,6 +378,9 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         variance of the target. Of the fit to all data.
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
+    solution_ : RBFSolution
+        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        all candidate centres) and ``w`` (all inputs but constant ones and copies).
     objective_, training_error_ : float
         Objective J and the mean squared error of standardised data, before pruning.
     selected_centres_ : array of int
