@@ -12,8 +12,16 @@ import sparsepath
 from contract import every, test_data, test_paths, test_stopping
 from contract.test_data import shared_out  # noqa: F401 (a fixture)
 from contract.test_stopping import handled  # noqa: F401 (a fixture)
-from sparsepath import InputError, compare
+from sparsepath import (
+    GraftingCox,
+    GraftingCoxCV,
+    InputError,
+    SparseKernelRLSRegressor,
+    TableSelector,
+    compare,
+)
 from sparsepath.base import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
+from sparsepath.base.fitting import IN_PASSES
 from sparsepath.base.selector import PathSelector
 from sparsepath.data.columns import moments
 from sparsepath.data.readers import write_table
@@ -87,6 +95,11 @@ def tasks(method):
     return f"{' and '.join(method.tasks)}{', two classes' * method.two_classes}"
 
 
+def in_passes(method):
+    given = code(f"--{option}" for option in method.given)
+    return {"yes": "yes", "given": f"with {given}", "": "no"}[method.streams]
+
+
 def linked(method):
     return f"[`{method.name}`]({method.page})"
 
@@ -99,6 +112,7 @@ TABLES = [
             ("take it when", lambda method: method.when),
             ("tasks", tasks),
             ("made for", lambda method: method.limits or "any size"),
+            ("data in passes", in_passes),
         ),
     ),
     (
@@ -254,11 +268,22 @@ def test_the_table_says_which_methods_read_data_in_passes(name):
     method = METHODS[name]
     X = np.random.default_rng(0).standard_normal((40, 3))
     data = sparsepath.open(X, X[:, 0])
-    fixed = dict.fromkeys(method.given, 0.1) if name == "grafting" else {}
+    fixed = dict.fromkeys(method.given, 0.1)
     for given in ({}, fixed):
         model = method.make("regression", validation=None, **given)
         if method.reads_in_passes(given):
             assert 0 in model.fit(data).selected_
+            assert type(model).__name__ in IN_PASSES
         else:
-            with pytest.raises((InputError, TypeError, ValueError)):
+            said = f"{type(model).__name__} needs data in memory.*pandas.*: {IN_PASSES}"
+            with pytest.raises(InputError, match=said):
                 model.fit(data)
+            with pytest.raises(InputError, match=said):
+                TableSelector(model, validation=None).fit(data)
+
+
+@pytest.mark.parametrize("maker", [SparseKernelRLSRegressor, GraftingCox, GraftingCoxCV])
+def test_others_need_data_in_memory(maker):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    with pytest.raises(InputError, match=f"{maker.__name__} needs data in memory"):
+        maker().fit(sparsepath.open(X, X[:, 0]))

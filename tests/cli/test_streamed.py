@@ -146,6 +146,10 @@ def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
     assert "Leave-one-out, 5 steps" in told
     assert main(["plan", str(folder), "--target", "y", "--cv", "10"]) == 0
     assert "10-fold criterion: 1 pass" in capsys.readouterr().out
+    given = [str(folder), "--target", "y", "--method", "lars"]
+    for command in ("plan", "select"):
+        assert main([command, *given]) == 2
+        assert "--method lars needs data in memory" in capsys.readouterr().err
 
 
 def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
@@ -176,7 +180,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
         (["--memory", "much"], "--memory much must be a size such as 2GB"),
         (
             ["--memory", "1GB", "--sample", "20"],
-            "--ordered and --date-format need data in memory",
+            "need data in memory; leave them out",
         ),
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
         (["--memory", "1GB", "--class-weight", "y=1"], "--class-weight needs data in memory"),

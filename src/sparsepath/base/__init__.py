@@ -1,7 +1,7 @@
 """The run of a fit: results, callbacks, interruption, choice of the size."""
 
 from sparsepath.base.callbacks import Callback, CallbackSupportMixin
-from sparsepath.base.fitting import explained, fitting
+from sparsepath.base.fitting import explained, fitting, in_memory, refuse_source
 from sparsepath.base.run import Call, Found, Run, opened, seed_of
 from sparsepath.base.trail import Trail, gained_nothing
 from sparsepath.data.fit_arguments import Given
@@ -26,6 +26,8 @@ __all__ = [
     "explained",
     "fitting",
     "gained_nothing",
+    "in_memory",
     "opened",
+    "refuse_source",
     "seed_of",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sparsepath.base.callbacks import with_callbacks
+from sparsepath.data.sources import is_source
+from sparsepath.errors import InputError
 from sparsepath.system import docstrings as texts
 from sparsepath.system.interrupts import is_interrupt
 
@@ -24,6 +26,8 @@ ARGUMENTS = {
     ),
 }
 
+IN_PASSES = "SparseRLSRegressor, SparseRLSClassifier, GraftingRegressor and GraftingClassifier"
+
 
 def explained(fit: Fit) -> Fit:
     """Decorate a ``fit``: add shared descriptions of undocumented arguments to its docstring."""
@@ -37,6 +41,27 @@ def explained(fit: Fit) -> Fit:
     return fit
 
 
+def refuse_source(estimator: Any, X: Any) -> None:
+    """Refuse data that are read in passes for an estimator that needs them in memory."""
+    if is_source(X) and not getattr(estimator, "_reads_in_passes", False):
+        raise InputError(
+            f"{type(estimator).__name__} needs data in memory, and these are read in passes. Load "
+            "them first, for example with pandas.read_parquet, or .compute() of Dask; or use an "
+            f"estimator that reads data in passes: {IN_PASSES}."
+        )
+
+
+def in_memory(fit: Fit) -> Fit:
+    """Decorate a ``fit`` that takes no data that are read in passes."""
+
+    @functools.wraps(fit)
+    def checked(estimator: Any, *given: Any, **named: Any) -> Any:
+        refuse_source(estimator, given[0] if given else named.get("X"))
+        return fit(estimator, *given, **named)
+
+    return checked  # type: ignore[return-value]
+
+
 def fitting(fit: Fit) -> Fit:
     """Decorate a ``fit``: if it raises an exception, the estimator keeps its previous state.
 
@@ -48,6 +73,7 @@ def fitting(fit: Fit) -> Fit:
 
     @functools.wraps(fit)
     def all_or_nothing(estimator: Any, *given: Any, **named: Any) -> Any:
+        refuse_source(estimator, given[0] if given else named.get("X"))
         before = dict(vars(estimator))
         try:
             return managed(estimator, *given, **named)

@@ -381,6 +381,7 @@ def plan(arguments: Any) -> None:
     validation = _validation(arguments)
     from sparsepath.cli import input as reading
     from sparsepath.cli import plan as job
+    from sparsepath.cli.estimator import SelectionRequest, build
 
     spec, cv = _input_spec(arguments.data, arguments), arguments.cv
     if not reading.needs_passes(arguments.data, arguments.memory, None):
@@ -390,7 +391,8 @@ def plan(arguments: Any) -> None:
         found = job.in_memory(spec, arguments.method, given, validation, *times)
     else:
         _refuse_in_passes(arguments, "null", "stability", "rows")
-        parts, _ = reading.open_source(spec, arguments.memory)
+        problem = reading.read_in_passes(spec, arguments.memory)
+        build(problem, SelectionRequest(arguments.method, {}))  # what select refuses
         inner = cv if isinstance(cv, int) else None
         if isinstance(validation, str) and validation != "auto":
             raise InputError(
@@ -398,7 +400,7 @@ def plan(arguments: Any) -> None:
             )
         outer = 10 if validation == "auto" else int(validation or 0)
         steps = arguments.max_features or 30
-        found = job.in_passes(parts, steps, inner, outer, arguments.memory)
+        found = job.in_passes(problem.table.X, steps, inner, outer, arguments.memory)
     if arguments.json:
         print_document("plan", **found)
     else:

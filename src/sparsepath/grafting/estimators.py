@@ -22,6 +22,7 @@ class _Grafting(LinearGrafting):
     l0: float = 0.0
     _: KW_ONLY
     n_threads: int | None = None
+    _reads_in_passes = True
 
     @fitting
     def fit(

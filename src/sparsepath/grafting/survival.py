@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from sparsepath.assessment.metrics import YARDSTICKS, Truth
-from sparsepath.data.sources import is_source
+from sparsepath.base.fitting import refuse_source
 from sparsepath.data.validation import check_weights
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss
@@ -23,6 +23,7 @@ class Survival:
     _yardstick = "concordance"
     _error = "loss"
     _one_target = True
+    _reads_in_passes = False
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Vector = None, groups: Vector = None
@@ -41,8 +42,7 @@ class Survival:
         groups : array of shape (n_samples,), optional
             Samples of one group are never parted by validation.
         """
-        if is_source(X):
-            raise InputError("survival times need data in memory; load the table first.")
+        refuse_source(self, X)
         pairs = time_and_event(y, _num_samples(X))
         return super().fit(X, pairs, sample_weight, groups)  # type: ignore[misc]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.base import explained
+from sparsepath.base import explained, in_memory
 from sparsepath.base.targets import ClassifierFace, dense, weights_of
 from sparsepath.data.classes import coded, winners
 from sparsepath.data.validation import check_features
@@ -96,6 +96,7 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
     True
     """
 
+    @in_memory
     @explained
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
@@ -157,6 +158,7 @@ class LSSVMClassifier(ClassifierFace, _LSSVM):
     True
     """
 
+    @in_memory
     @explained
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.

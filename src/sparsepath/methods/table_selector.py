@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sparsepath.assessment.honest import Honest
 from sparsepath.assessment.leaks import suspects
 from sparsepath.assessment.validation import validated
-from sparsepath.base import Given
+from sparsepath.base import Given, refuse_source
 from sparsepath.base.parameters import check_shared
 from sparsepath.base.selector import PathSelector, check_weights_taken
 from sparsepath.data.opening import taken
@@ -327,6 +327,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         for name in ("date_format", "transform_target"):
             if getattr(self, name) is not None:
                 raise InputError(f"{name} needs data in memory; leave it out.")
+        refuse_source(self._selector, source)
         if source.names is None:
             raise InputError("in passes give a table that has names.")
         if not all(hasattr(part, "cells") for part in source.parts):

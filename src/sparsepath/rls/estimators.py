@@ -59,6 +59,7 @@ class PredictingRLS(SparseRLS):
     _: KW_ONLY
     fit_intercept: bool = True
     memory_budget: float | None = None
+    _reads_in_passes = True
 
     @fitting
     def fit(

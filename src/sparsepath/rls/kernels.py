@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.assessment.validation import validated
-from sparsepath.base import Given, explained, opened
+from sparsepath.base import Given, explained, in_memory, opened
 from sparsepath.base.parameters import numbers, real
 from sparsepath.base.targets import ClassifierFace, RegressorFace
 from sparsepath.data.columns import refuse_wide
@@ -65,6 +65,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
     random_state: Any = None
     validation: Any = "auto"
 
+    @in_memory
     @explained
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Choose centres and settle on their number.
