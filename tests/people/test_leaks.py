@@ -1,8 +1,13 @@
 """Leaks on the command line: flagged, never dropped, the answer with and without them."""
 
 import json
+import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
+
+from sparsepath import PathWarning, SparseRLSClassifier, SparseRLSRegressor
 
 pytestmark = pytest.mark.validated
 
@@ -61,3 +66,32 @@ def test_far_better_than_all_others_together(run, tmp_path):
     done = run("select", tmp_path / "data.csv", "--target", "y")
     assert "'late' alone explains" in done.err
     assert "Without 'late'" in done.out
+
+
+def test_python_warns_of_one_feature_that_explains_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = X @ rng.normal(size=6) + rng.normal(size=200)
+    leak = np.column_stack([X, 0.03 * y * rng.normal(1, 0.02, 200)])
+    frame = pd.DataFrame(leak, columns=[*"abcdef", "commission"])
+    with pytest.warns(PathWarning, match="'commission' alone explains nearly 100 % of the vari"):
+        SparseRLSRegressor().fit(frame, y)
+    with pytest.warns(PathWarning, match="'x6' alone separates the classes"):
+        SparseRLSClassifier().fit(leak, y > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseRLSRegressor().fit(X, y)
+        SparseRLSClassifier().fit(X, y > 0)
+        SparseRLSRegressor(forced=["commission"]).fit(frame, y)  # it is wanted
+        SparseRLSRegressor(validation=None).fit(frame, y)  # nothing is known
+
+
+def test_lags_are_no_leaks_in_python():
+    rng = np.random.default_rng(0)
+    y = np.cumsum(rng.normal(size=401))
+    X = np.column_stack([rng.normal(size=400), y[:-1]])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = SparseRLSRegressor(validation="time").fit(X, y[1:])
+    assert model.selected_.tolist()[0] == 1
+    assert not any("alone explains" in str(each.message) for each in said)

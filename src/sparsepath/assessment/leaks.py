@@ -15,15 +15,19 @@ column of at least 0.8 (AUC 0.9) is a *candidate* if it leaves at most a tenth o
 column leaves unexplained. It is suspicious if that also holds against all other columns together,
 which the caller determines by a search without it. A column that equals the target of an earlier
 row is a lag, known in time, and never a leak.
+
+In Python a selector of numbers has the model of one feature of every fold, so that its score on
+held-out rows needs no further work: ``leak_of`` returns it if it is suspicious, and a fit warns.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.arrays import Floats
 from sparsepath.tables.cells import RawTable
 
@@ -92,6 +96,26 @@ def suspects(X: Any, names: Sequence[str], y: NDArray[Any], *, classes: bool) ->
     found.sort(key=lambda each: -each.score)
     kept = max((k for k in range(1, len(found) + 1) if _stand_out(found, k)), default=0)
     return [each for each in found[:kept] if not _is_lag(X, names, each.name, y)]
+
+
+def leak_of(path: SelectionPath, figures: Mapping[str, float], measure: str) -> Suspect | None:
+    """The feature of the honest model of one feature if that one explains nearly everything.
+
+    ``figures`` are those of that model for classification, ``measure`` names the honest error.
+    """
+    if not {0, 1} <= {*path.sizes} or path.n_features < 2:
+        return None
+    if path.data.get("n_samples", FEWEST_ROWS) < FEWEST_ROWS:
+        return None
+    name, alone, empty = path.names(1)[0], path.honest_error(1), path.honest_error(0)
+    found = None
+    if "auc" in figures:
+        found = Suspect(name, figures["auc"], "AUC")
+    elif measure == "squared error" and not figures and empty > 0:
+        found = Suspect(name, 1 - alone / empty, "R2")
+    elif "error_rate" in figures and empty > 0 and measure == "error rate":
+        found = Suspect(name, 1 - alone / empty, "accuracy gain")
+    return found if found is not None and found.is_certain else None
 
 
 def _stand_out(found: Sequence[Suspect], k: int) -> bool:
@@ -251,15 +275,16 @@ def _r2(column: Floats, values: Floats) -> float:
 
 
 def _is_lag(X: Any, names: Sequence[str], name: str, y: NDArray[Any]) -> bool:
+    """Return whether a column of this name is the target of an earlier row throughout."""
+    if isinstance(X, RawTable):
+        return is_lag(X.cells[X.columns.index(name)].values, y)
+    return is_lag(X[:, [str(each) for each in names].index(name)], y)
+
+
+def is_lag(column: NDArray[Any], y: NDArray[Any]) -> bool:
     """Return whether a column is the target of an earlier row throughout."""
     y = np.asarray(y)
-    if y.dtype.kind not in "iuf":
-        return False
-    if isinstance(X, RawTable):
-        column = X.cells[X.columns.index(name)].values
-    else:
-        column = X[:, [str(each) for each in names].index(name)]
-    if column.dtype.kind != "f":
+    if y.dtype.kind not in "iuf" or y.ndim > 1 or column.dtype.kind != "f":
         return False
     for lag in range(1, min(LONGEST_LAG, len(y) // 2)):
         now, before = column[lag:], y[:-lag]

@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsepath.assessment.folds import Parts
 from sparsepath.assessment.honest import Honest, attach, is_by_chance, told
+from sparsepath.assessment.leaks import is_lag, leak_of
 from sparsepath.assessment.out_of_sample import FEWEST, LeftOut, left_out
 from sparsepath.assessment.repetitions import Shorter
 from sparsepath.data.fit_arguments import Given
@@ -18,6 +19,7 @@ from sparsepath.system.interrupts import Interruptible
 
 BY_ITSELF = "auto"
 NEIGHBOURS = "neighbouring rows have correlated errors"
+ON_ROWS_LEFT_OUT = "on rows left out"
 BY_DEFAULT = True  # whether "auto" means folds; the tests of the searches do without
 
 
@@ -102,7 +104,24 @@ def validated(
         if second is not None:
             path = path.replaced(steps=second.steps, _models=dict(second.models))
             (accept or vars(estimator).update)(second.fitted)
-    return judged(path, found, rule)
+    path, record = judged(path, found, rule)
+    if record is not None and not hasattr(estimator, "_at_sizes"):  # that one looks by itself
+        _warn_of_leak(estimator, path, record, given)
+    return path, record
+
+
+def _warn_of_leak(estimator: Any, path: SelectionPath, record: Honest, given: Given) -> None:
+    """Warn if one feature alone explains nearly everything, and was not forced."""
+    of_one = record.at(path, 1) if 1 in path.sizes else None
+    leak = None if of_one is None else leak_of(path, of_one.figures, record.measure)
+    if leak is None or getattr(estimator, "forced", None) is not None:
+        return
+    if isinstance(given.X, np.ndarray) and is_lag(given.X[:, path.subset(1)[0]], given.y):
+        return
+    warn_user(
+        f"{leak.sentence}, {ON_ROWS_LEFT_OUT}. If it is not known before the target is, leave it "
+        "out."
+    )
 
 
 def is_auto(estimator: Any) -> bool:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sparsepath.assessment.honest import Honest
 from sparsepath.assessment.leaks import suspects
-from sparsepath.assessment.validation import validated
+from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validated
 from sparsepath.base import Given, refuse_source
 from sparsepath.base.parameters import check_shared
 from sparsepath.base.selector import PathSelector, check_weights_taken
@@ -242,8 +242,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             for each in suspects(table, table.columns, y, classes=hasattr(self, "classes_")):
                 if each.is_certain:
                     warn_user(
-                        f"{each.sentence} (on rows left out). If it is not known before the target "
-                        f"is, leave it out."
+                        f"{each.sentence}, {ON_ROWS_LEFT_OUT}. If it is not known before the "
+                        "target is, leave it out."
                     )
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
