@@ -3,7 +3,7 @@ r"""Bootstrap correction of the error of a chosen size, and its interval.
 The minimum of several held-out errors is too optimistic: if the curve is flat, chance decides which
 size is the minimum. The correction chooses and measures on different samples. Rows of the matrix of
 held-out losses are drawn with replacement; their number is unchanged. The size is chosen on the
-drawn rows, by the same rule as on all rows, and its loss is measured on the rows that were not drawn
+drawn rows, by the same rule as on all rows, and its loss is measured on rows that were not drawn
 (Tsamardinos, Greasidou and Borboudakis 2018, *Bootstrapping the out-of-sample predictions for
 efficient and accurate cross-validation*). No model is refitted. With o_b(k) for the error of size k
 on the rows that draw b leaves out, s_b for the size chosen in draw b, and s and e(s) for the chosen
