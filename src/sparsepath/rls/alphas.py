@@ -34,7 +34,9 @@ ROWS_OF_A_BATCH = 2048
 
 
 def alpha_grid(design: Design, candidates: Sequence[int]) -> Floats:
-    """Twenty-five penalties from 1e-6 to 1e6 times the mean squared norm of the candidates."""
+    """Return twenty-five penalties from 1e-6 to 1e6 times the mean squared norm of the
+    candidates.
+    """
     live = design.squares[live_candidates(design, candidates)]
     scale = float(live.mean()) if len(live) else 1.0
     return scale * np.logspace(-6, 6, 25)
@@ -43,7 +45,7 @@ def alpha_grid(design: Design, candidates: Sequence[int]) -> Floats:
 def loo_errors(
     design: Design, Y: Floats, alphas: Floats, loss: Loss, candidates: Sequence[int]
 ) -> Floats:
-    """The leave-one-out criterion with all candidates, for every penalty."""
+    """Return the leave-one-out criterion with all candidates, for every penalty."""
     which = live_candidates(design, candidates)
     m, n = design.n_samples, len(which)
     if min(m, n) > LARGEST_SIDE:
@@ -76,13 +78,13 @@ def loo_errors(
 
 
 def live_candidates(design: Design, candidates: Sequence[int]) -> NDArray[np.intp]:
-    """Those that are not constant."""
+    """Return the candidates that are not constant."""
     which = np.asarray(candidates, dtype=np.intp)
     return which[~design.constant[which]]
 
 
 def _spectrum(design: Design, which: NDArray[np.intp]):  # type: ignore[no-untyped-def]
-    """Squared singular values of some columns, and a way to go through the rows of Q."""
+    """Return the squared singular values of some columns, and an iterator over the rows of Q."""
     m, n = design.n_samples, len(which)
     wide = m < n
     A = np.zeros((m, m) if wide else (n, n))
@@ -110,7 +112,7 @@ def _spectrum(design: Design, which: NDArray[np.intp]):  # type: ignore[no-untyp
 
 
 def _rows(design: Design, which: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
-    """Some columns as they stand, weighted, centred and scaled, a few rows at a time."""
+    """Yield rows of some columns: weighted, centred and scaled."""
     for first in range(0, design.n_samples, ROWS_OF_A_BATCH):
         rows = slice(first, min(design.n_samples, first + ROWS_OF_A_BATCH))
         X = design.rows(np.arange(rows.start, rows.stop))
@@ -123,7 +125,7 @@ def _rows(design: Design, which: NDArray[np.intp]) -> Iterator[tuple[slice, Floa
 def loo_errors_in_passes(
     design: StreamDesign, alphas: Floats, loss: Loss, candidates: Sequence[int]
 ) -> Floats:
-    """The leave-one-out criterion with all candidates, for every penalty."""
+    """Return the leave-one-out criterion with all candidates, for every penalty."""
     which = live_candidates(design, candidates)
     if not design.knows_all or len(which) > LARGEST_SIDE:
         raise InputError(
@@ -145,7 +147,9 @@ def loo_errors_in_passes(
 def judge_penalties(
     slab: Slab, view: View, turn: Floats, shrink: Floats, turned: Floats, blurs: Sequence[float]
 ) -> Answer:
-    """Shares of the criterion for every penalty, and the rows that decide their own prediction."""
+    """Return contributions to the criterion for every penalty, and the number of rows with leverage
+    one.
+    """
     given = (view, turn, shrink, turned, blurs)
     return reduce(plus, (_judged(strip, *given) for strip in slab.strips(ROWS_OF_A_STRIP)))
 

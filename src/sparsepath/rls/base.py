@@ -1,4 +1,4 @@
-"""What the estimators of sparse least squares share: parameters, search, choice of a size."""
+"""Base class of sparse least squares estimators: parameters, search, choice of the size."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class SearchParameters:
 
 @dataclass(eq=False, repr=False)
 class SparseRLS(LinearFace, SizedSelector, SearchParameters):
-    """A linear model on chosen features; the regressor and the classifier say of what kind."""
+    """Base class of linear models with selected features."""
 
     _known: ClassVar[Mapping[str, Criterion]]
 
@@ -74,7 +74,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return self._criterion.yardstick
 
     def _fold_seconds(self, n: int, p: int) -> float:
-        """About what a search of n x p takes, by the shape alone: measured at 40 to 140 rows."""
+        """Return the approximate seconds of a search of n x p, from the shape alone."""
         moves = min(n, p, n if self.max_features is None else self.max_features)
         first, each = 2e-3, 1.3e-9
         if self.search != "forward" or self._yardstick == "ranking":
@@ -84,9 +84,14 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return np.size(self.alpha) * (first + each * n * p * moves)
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a search, without the folds of the honest error.
+        """Return the approximate CPU seconds of a search, without the honest error.
 
-        Good to a factor of three from 100 x 10 to 200,000 x 50, and for exchanges at most.
+        Accurate to a factor of three from 100 x 10 to 200,000 x 50; an upper bound for exchanges.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Features.
         """
         n, p = X.shape
         moves = min(n, p, n if self.max_features is None else self.max_features)
@@ -116,11 +121,11 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return self._settled(run, spec)
 
     def _parameters(self) -> Parameters:
-        """Validated parameters of the search."""
+        """Return validated parameters of the search."""
         return Parameters(self, self._criterion, self._splitter())
 
     def _queries(self, labels: ArrayLike, groups: Vector, design: Design) -> Indices | None:
-        """The query of every sample, if samples are ranked within queries."""
+        """Return the query of every sample for ranking, else None."""
         return None
 
     def _searched(
@@ -132,7 +137,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         alphas: Sequence[float],
         validation: Mapping[str, Any] | None = None,
     ) -> Run:
-        """The searches with all penalties, or as many of them as there was time for."""
+        """Return the searches with all penalties, or those completed before an interrupt."""
         trails: dict[float, SearchTrail] = {}
         paths: dict[float, SelectionPath] = {}
         moves = (problem.spec.size - len(problem.spec.forced)) * len(alphas)
@@ -170,7 +175,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         problem: RLSProblem,
         paths: dict[float, SelectionPath],
     ) -> Found | None:
-        """Of all penalties searched, the one to use by the criterion, and the size with it."""
+        """Return the result for the penalty and size that the criterion selects."""
         each = {a: problem.found(trail, a) for a, trail in trails.items()}
         kept = {a: found for a, found in each.items() if found is not None}
         if not kept:
@@ -191,7 +196,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
 
     @property
     def paths_(self) -> dict[float, SelectionPath]:
-        """The path of every penalty."""
+        """Path of every penalty."""
         check_is_fitted(self)
         return {**self._paths, self.alpha_: self.path_}
 
@@ -201,11 +206,11 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
 
     @property
     def surface_(self) -> Surface:
-        """The errors over penalties and sizes."""
+        """Errors for all penalties and sizes."""
         return Surface(self.paths_)
 
     def at_size(self, size: int, alpha: float | None = None) -> Self:
-        """A copy of this fitted estimator that uses the best model of another size.
+        """Return a copy of this fitted estimator that uses the model of another size.
 
         Parameters
         ----------
@@ -225,7 +230,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return LinearFace.at_size(other, size)
 
     def _splitter(self) -> Any:
-        """``cv``; a generator can be used once, and what it gave is kept."""
+        """Return ``cv``; the result of a generator is stored, because it can be read only once."""
         if not hasattr(self.cv, "__next__"):
             return self.cv
         if getattr(self, "_drawn", (None,))[0] is not self.cv:
@@ -233,7 +238,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return self._drawn[1]
 
     def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
-        """The penalties to search with."""
+        """Return the penalties of the searches."""
         if isinstance(self.alpha, str):
             if self.alpha == AUTO:
                 return self._automatic(design)
@@ -254,7 +259,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return self._given_alphas()
 
     def _given_alphas(self) -> list[float]:
-        """The penalties of ``alpha`` that are numbers."""
+        """Return the numeric penalties of ``alpha``."""
         if isinstance(self.alpha, float):
             return [penalty(self.alpha)]
         given: list[Any] = np.ravel(np.asarray(self.alpha, dtype=object)).tolist()
@@ -263,11 +268,11 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return list(dict.fromkeys(penalty(value) for value in given))
 
     def _automatic(self, design: Design) -> list[float]:
-        """The penalties of ``alpha="auto"``: one if there are no honest errors to choose by."""
+        """Return the penalties of ``alpha="auto"``: one without honest errors."""
         return [PLAIN]
 
     def _checkpoint(self, alpha: float, n_alphas: int) -> Path | None:
-        """The file of this penalty; one per penalty if there are several."""
+        """Return the checkpoint file of a penalty; with several penalties, one file each."""
         if self.checkpoint is None:
             return None
         path = Path(self.checkpoint)

@@ -1,12 +1,12 @@
-"""The same forward search for many targets, many weights or many parts of the rows.
+"""The same forward search for many targets, weights or parts of the rows.
 
-Permutation tests, resampling and nested cross-validation need the path of hundreds of problems
-that differ only in their target, their sample weights or their rows. Each of them is searched as
-``SparseRLSRegressor`` searches, with the same choices; what they have in common is prepared once.
+Permutation tests, resampling and nested cross-validation need the paths of hundreds of problems
+that differ only in target, sample weights or rows. Each is searched like ``SparseRLSRegressor``,
+with the same choices; the common part is prepared once.
 
-Small problems are searched in memory (``leave_one_out/in_memory.py``), a thread per problem. So are
-parts of the same rows that are large: by one compiled loop each, whose products come from those
-over all rows less those over the rows left out. All others are searched as single ones are.
+Small problems are searched in memory (``leave_one_out/in_memory.py``), one thread per problem.
+Large parts of the same rows are searched by one compiled loop each, with products computed as the
+total minus those over the held-out rows. All others are searched individually.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ TURN = 2  # problems for each thread between which Ctrl-C is heard and progress 
 
 @dataclass(frozen=True)
 class Searches:
-    """Forward paths of several problems, as arrays: the first index is the problem."""
+    """Forward paths of several problems, as arrays whose first index is the problem."""
 
     sizes: NDArray[np.intp]  # (count,): the size that each search reached
     # (count, size): features in order of entry; -1 beyond the size reached.
@@ -52,7 +52,7 @@ class Searches:
     intercept: Floats  # (count, size + 1, T)
 
     def put(self, problem: int, found: ForwardPath) -> None:
-        """Take over the path of a problem."""
+        """Store the path of a problem."""
         k = len(found.subset)
         self.sizes[problem] = k
         self.subsets[problem, :k] = found.subset
@@ -62,7 +62,9 @@ class Searches:
         self.intercept[problem, : k + 1] = found.intercept
 
     def predict(self, problem: int, X: Any, rows: NDArray[np.intp] | None = None) -> Floats:
-        """Predictions of every size of one problem: (size + 1) x rows x T; NaN beyond."""
+        """Return predictions of every size of one problem: (size + 1) x rows x T; NaN beyond the
+        path.
+        """
         k = int(self.sizes[problem])
         rows = np.arange(len(X)) if rows is None else rows
         chosen = np.asarray(X[np.ix_(rows, self.subsets[problem, :k])], dtype=np.float64)
@@ -77,9 +79,9 @@ class Searches:
 def forward_searches(
     X: Any, Y: Floats, *, threads: Threads | None = None, **asked: Any
 ) -> Searches:
-    """The paths of all problems; see ``ProblemSearch.of``, whose parameters it takes.
+    """Return the paths of all problems; the parameters are those of ``ProblemSearch.of``.
 
-    The crew is by default one of its own, with a thread per core; results are the same for any.
+    The default executor has one thread per core; results do not depend on it.
     """
     problems = ProblemSearch.of(X, Y, **asked)
     with nullcontext(threads) if threads is not None else Threads() as crew:
@@ -88,7 +90,7 @@ def forward_searches(
 
 
 class ProblemSearch(Problems):
-    """The searches in these problems."""
+    """Forward searches in several problems."""
 
     @classmethod
     def of(
@@ -104,11 +106,11 @@ class ProblemSearch(Problems):
         likely: Sequence[int] = (),
         **options: Any,
     ) -> "ProblemSearch":
-        """Forward search, by exact leave-one-out and the squared loss, in many problems.
+        """Create forward searches by exact leave-one-out and the squared loss in many problems.
 
         X, m x n, is checked. Targets (m x T, or count x m x T), ``weights`` (m, or count x m) and
-        ``rows`` are for all problems or for each; ``size`` features are chosen of the
-        ``candidates``. Columns that most of the problems will choose, ``likely``, are for the speed
+        ``rows`` are common or one per problem; ``size`` features are selected from the
+        ``candidates``. ``likely`` columns, those that most problems will select, affect the speed
         only; ``options`` are ``fit_intercept`` and ``standardize`` of ``make_design``.
         """
         m, n = X.shape
@@ -120,7 +122,7 @@ class ProblemSearch(Problems):
 
     @property
     def count(self) -> int:
-        """How many problems there are."""
+        """Number of problems."""
         several = [(self.Y, self.Y.ndim == 3), (self.weights, self.weights.ndim == 2)]
         counts = {len(of) for of, many in several if many}
         counts |= set() if self.rows is None else {len(self.rows)}
@@ -129,7 +131,7 @@ class ProblemSearch(Problems):
         return counts.pop() if counts else 1
 
     def search(self, threads: Threads) -> Iterator[tuple[Searches, range]]:
-        """The record, and which problems are new in it, after every few of them."""
+        """Yield the record and the newly solved problems, after every few of them."""
         T, k, count = self.Y.shape[-1], self.size, self.count
         out = Searches(
             np.zeros(count, dtype=np.intp),

@@ -1,4 +1,4 @@
-"""A file that lets a long search go on where it stopped."""
+"""Checkpoint file from which a long search resumes."""
 
 import os
 from collections.abc import Callable
@@ -21,13 +21,13 @@ MOVE_SCHEMA = [
 
 
 class Checkpoint:
-    """It holds the moves and what the problem was: what decides the moves, as JSON holds it.
+    """A checkpoint: the moves, and the parameters that determine them.
 
-    Going on means making the same moves again, which needs no search, and everything computed from
-    there on is the same to the last bit. Rules that are asked after a move are asked again; what a
-    test had let in is not tested again. Of data that are read in passes it also holds what the
-    passes returned: they evaluate models in company that depends on what is known already. A file
-    belongs to the version that wrote it, and one that was changed is refused by its checksum.
+    Resuming repeats the same moves without searching, so results are bit-identical. Stopping rules
+    are evaluated again after each move; additions that passed a test are not tested again. For data
+    read in passes, the checkpoint also contains the results of the passes, because rounding depends
+    on which candidates were evaluated together. A checkpoint can only be read by the version that
+    wrote it; a checksum detects changes.
     """
 
     def __init__(self, path: str | Path, problem: dict[str, Any], n_features: int) -> None:
@@ -42,7 +42,7 @@ class Checkpoint:
         self._known_to: Callable[[], Any] = lambda: None
 
     def read(self) -> list[Move]:
-        """The moves that an earlier run on the same problem has written; none if there is none."""
+        """Return the moves of an earlier run on the same problem; none if there is no file."""
         if not is_file(self.path):
             self._save([])  # a file that cannot be written is an error now, not hours later
             return []
@@ -71,7 +71,7 @@ class Checkpoint:
         return [Move(**{**move, "error": float(move["error"])}) for move in moves]
 
     def remind(self, model: Any) -> None:
-        """Give a model that knows things of its own what it knew; keep what it gets to know."""
+        """Restore the state of a model from the checkpoint, and record its later state."""
         if not hasattr(model, "recall"):
             return
         if self._told is not None:
@@ -82,9 +82,9 @@ class Checkpoint:
         self._known_to = model.known
 
     def write(self, trail: SearchTrail, now: bool = False) -> None:
-        """Write the moves so far, unless that was done a moment ago or the file has more.
+        """Write the moves so far, unless the last write is recent or the file has more moves.
 
-        A search does not end because its checkpoint cannot be written any more: there is a warning.
+        If the file cannot be written, the search continues with a warning.
         """
         elapsed = trail.seconds
         if len(trail.moves) < self._known or not (now or elapsed - self._written >= self._interval):
@@ -106,7 +106,7 @@ class Checkpoint:
             stream.write(canonical({**record, "checksum": checksum(canonical(record))}))
 
     def check(self, moves: list[Move], start: tuple[int, ...]) -> None:
-        """Refuse moves in which columns do not come in before they go out, from a start set."""
+        """Raise an error for inconsistent moves (a column removed before it was added)."""
         chosen = set(start)
         for move in moves:
             known = 0 <= move.feature < self._n_features
@@ -121,7 +121,7 @@ class Checkpoint:
 
 
 def _interval() -> float:
-    """Seconds between two writings; 0 writes after every move."""
+    """Return the seconds between two writes; 0 writes after every move."""
     given = os.environ.get(INTERVAL, "")
     try:
         seconds = float(given) if given else SECONDS
@@ -133,7 +133,7 @@ def _interval() -> float:
 
 
 def _numbers(value: Any) -> Any:
-    """What ``_plain`` was given."""
+    """Return the numbers from which ``_plain`` was created."""
     if isinstance(value, dict):
         return {key: _numbers(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -142,7 +142,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON holds it, to the bit; what is not finite by its name."""
+    """Return JSON values that preserve all bits; infinities and NaN by name."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

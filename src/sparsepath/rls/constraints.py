@@ -1,15 +1,15 @@
-"""What a chosen set may be, and so which features may enter it and leave it.
+"""Constraints on subsets, and the features that may be added and removed.
 
-Every search asks here, and only here. What enters and leaves as one is a *unit*: a group of columns
-without the constant ones, or a single column. A set may be on a path if
+Columns that are added and removed together form a *unit*: a group of columns without the constant
+ones, or a single column. A subset may be on a path if
 
-    it holds every forced unit, and none with a forbidden column;
-    its units are whole, and with a feature it holds the parents of that feature;
+    it contains every forced unit, and none with a forbidden column;
+    its units are complete, and it contains the parents of every feature;
     it has at most ``most`` columns and costs at most the budget.
 
-A search that grows never leaves these sets, and neither does the first half of an exchange, since a
-removal can only break the first two lines. A backward search begins above ``most`` and
-the budget; what it passes through until it meets them is no part of its path (``admits``).
+Forward searches and the first half of an exchange always satisfy these, since a removal can violate
+only the first two conditions. A backward search starts above ``most`` and the budget; subsets
+before it satisfies them are not on its path (``admits``).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ Parents = Mapping[int, tuple[int, ...]]
 def parents_of(
     given: Mapping[Column, Sequence[Column]] | None, names: Iterable[str] | None, n: int
 ) -> dict[int, tuple[int, ...]]:
-    """The parents of every child, by index; they may be given by name.
+    """Return the parents of every child, by index; they may be given by name.
 
     >>> parents_of({"ab": ["a", "b"]}, ["a", "b", "ab"], 3)
     {2: (0, 1)}
@@ -57,12 +57,12 @@ def parents_of(
 
 
 class Constraints:
-    """Which sets of features may be on a path.
+    """Constraints on the subsets of a path.
 
-    ``candidates`` are the columns that are not forbidden, ``constant`` ones are never chosen,
-    ``forced`` ones are in every set, those of a group enter and leave as one, and a child only with
-    its ``parents``, which need not wait for each other within a group. ``most`` is the largest
-    number of columns, ``costs`` are theirs, with the budget.
+    ``candidates`` are the columns that are not forbidden, ``constant`` columns are never selected,
+    ``forced`` ones are in every subset, columns of a group are added and removed together, and a
+    child requires its ``parents`` (within a group in any order). ``most`` is the maximum number of
+    columns; ``costs`` have a budget.
 
     >>> sets = Constraints(range(4), np.zeros(4, bool), groups=[(0, 1), (2,), (3,)],
     ...     parents={3: (0,)}, most=3)
@@ -111,14 +111,16 @@ class Constraints:
     # Which moves there are ----------------------------------------------------------------------
 
     def entering(self, chosen: Sequence[int], but: Iterable[int] = ()) -> NDArray[np.intp]:
-        """The columns whose units may enter; not those of the features ``but``."""
+        """Return the columns whose units may be added, except those of the features ``but``."""
         free = self._ready(chosen)
         free[self._places(but)] = False
         free &= self._fitting(chosen) & self._affordable(chosen)
         return np.append(free, False)[self._unit].nonzero()[0]
 
     def leaving(self, chosen: Sequence[int]) -> list[int]:
-        """The chosen columns whose units may leave: not forced, and no child rests on them."""
+        """Return the selected columns whose units may be removed: not forced, and not a required
+        parent.
+        """
         kept = set(self._kept)
         for place in self.units(chosen) & self._above.keys():
             kept.update(self._places(self._above[place]).tolist())
@@ -127,7 +129,7 @@ class Constraints:
         ]
 
     def obstacle(self, chosen: Sequence[int]) -> str:
-        """Why the model has found nothing to add."""
+        """Return the reason why nothing can be added."""
         ready = self._ready(chosen)
         fitting, affordable = self._fitting(chosen), self._affordable(chosen)
         if (ready & fitting & ~affordable).any():
@@ -141,38 +143,38 @@ class Constraints:
         return "no candidate left"
 
     def admits(self, chosen: Sequence[int]) -> bool:
-        """Whether a set is small and cheap enough."""
+        """Return whether a subset is small and cheap enough."""
         return len(chosen) <= self.most and self.cost(chosen) <= self._limit
 
     # Sets of units ------------------------------------------------------------------------------
 
     def units(self, features: Iterable[int]) -> frozenset[int]:
-        """What stands for a set: two sets of the same units are the same."""
+        """Return the set of units of a subset, which identifies it."""
         return frozenset(self._places(features).tolist())
 
     def with_feature(self, chosen: Iterable[int], feature: int) -> frozenset[int]:
-        """The units after the unit of a feature has entered."""
+        """Return the units after adding the unit of a feature."""
         return self.units(chosen) | self.units([feature])
 
     def without(self, chosen: Iterable[int], feature: int) -> frozenset[int]:
-        """The units after the unit of a feature has left."""
+        """Return the units after removing the unit of a feature."""
         return self.units(chosen) - self.units([feature])
 
     def rest(self, chosen: Iterable[int], feature: int) -> list[int]:
-        """The columns that stay when the unit of a feature leaves."""
+        """Return the columns that remain after removing the unit of a feature."""
         return [i for i in chosen if self._unit[i] != self._unit[feature]]
 
     def first_of_each(self, features: Iterable[int]) -> list[int]:
-        """One column, the lowest, of every unit among the features; ascending."""
+        """Return the first column of every unit among the features, ascending."""
         found: dict[int, int] = {}
         for i in sorted(features):
             found.setdefault(int(self._unit[i]), i)
         return list(found.values())
 
     def in_order(self, features: Iterable[int]) -> list[int]:
-        """The features with all that come with them, each unit after its parents.
+        """Return the features with their complete units, each unit after its parents.
 
-        Features that lack a parent, or whose unit has a forbidden column, are left out.
+        Features that lack a parent, or whose unit has a forbidden column, are omitted.
         """
         found: dict[int, None] = {}
         places = dict.fromkeys(self._places(features).tolist())
@@ -189,20 +191,19 @@ class Constraints:
             left = waiting
 
     def has_parents(self, chosen: Iterable[int], feature: int) -> bool:
-        """Whether the parents of the unit of a feature are in."""
+        """Return whether the parents of the unit of a feature are selected."""
         return self._above.get(int(self._unit[feature]), set()) <= set(chosen)
 
     def cost(self, features: Iterable[int]) -> float:
-        """What columns cost together."""
+        """Return the total cost of columns."""
         return 0.0 if self.costs is None else float(self.costs.of[list(features)].sum())
 
     def check(
         self, start: Sequence[int], named: Callable[[Iterable[int]], str], *, down: bool
     ) -> None:
-        """Refuse forced columns and start sets that no path can have, before any search.
+        """Raise an error for forced columns and start sets that violate the constraints.
 
-        ``down``: the search goes from the start set down, so that only the forced columns must be
-        few and cheap enough.
+        ``down``: for backward searches, only the forced columns must satisfy size and budget.
         """
         for given, what in (
             (self.forced, "forced"),
@@ -237,11 +238,11 @@ class Constraints:
 
     @property
     def _limit(self) -> float:
-        """What a set may cost, rounding included."""
+        """Budget including a rounding tolerance."""
         return np.inf if self.costs is None else self.costs.budget * (1 + TIE)
 
     def _members(self, place: int) -> list[int]:
-        """The columns of a unit, ascending."""
+        """Columns of a unit, ascending."""
         end = self._ends[place]
         return self._columns_by_unit[end - self._counts[place] : end].tolist()
 
@@ -249,7 +250,7 @@ class Constraints:
         return self._unit[np.fromiter(features, dtype=np.intp)]
 
     def _ready(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
-        """The units outside that may be chosen and have their parents in."""
+        """Return units outside the subset that may be added and have their parents."""
         free = self._open.copy()
         free[self._places(chosen)] = False
         there = set(chosen)

@@ -1,4 +1,4 @@
-"""The data as regularised least squares sees them: weighted, centred and scaled, implicitly."""
+"""The data of least squares: weighted, centred and scaled implicitly."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,28 +24,28 @@ OFFSET = 100.0  # mean over standard deviation from which the mean is not exact 
 
 
 class WeightedBlock(NamedTuple):
-    """A block of rows and the weights of its samples; None means ones."""
+    """A block of rows and its sample weights; None means ones."""
 
     block: RowBlock
     weights: Floats | None
 
     def sums(self) -> Floats:
-        """The weighted sum of every column."""
+        """Return the weighted sum of every column."""
         m = self.block.shape[0]
         return self.block.dot(np.ones((m, 1)) if self.weights is None else self.weights[:, None])
 
     def spread(self, means: Floats) -> Floats:
-        """The squares of the columns; infinite where they are too large, without a word."""
+        """Return the weighted squares of the columns; infinite on overflow, without a warning."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.block.spread(means, self.weights)
 
     def centred_sums(self, which: NDArray[np.intp], means: Floats) -> Floats:
-        """The weighted sums of some columns less their means."""
+        """Return the weighted sums of some columns minus their means."""
         off = self.block.columns(which) - means
         return np.ones(len(off)) @ off if self.weights is None else self.weights @ off
 
     def gram(self, means: Floats, some: NDArray[np.intp]) -> Floats:
-        """Weighted products of some columns, centred."""
+        """Return weighted products of some centred columns."""
         return self.block.gram(means, self.weights, some)
 
 
@@ -124,9 +124,9 @@ class Design:
             self.marks = marks
 
     def _second_means(self, spread: Floats) -> Floats:
-        """The means of the centred columns, where the first ones were too large to be exact.
+        """Return the means of the centred columns, where the first means were inexact.
 
-        Their part of the ``spread`` is taken off it.
+        The ``spread`` is reduced accordingly.
         """
         left = np.zeros(self.n_features)
         far = is_far(self.means, spread, self.total).nonzero()[0]
@@ -141,21 +141,21 @@ class Design:
         return left
 
     def floor(self, which: NDArray[np.intp] | slice = slice(None)) -> Floats:
-        """Pivots of columns that are no more than these count as nothing: they are collinear."""
+        """Return the pivots below which columns count as collinear."""
         return COLLINEAR**2 * self.squares[which] + (OFF_CENTRE * self.sizes[which]) ** 2
 
     def rescale(self, factors: Floats) -> None:
-        """Multiply the columns; before anything was computed from them."""
+        """Multiply the columns, before anything is computed from them."""
         self.scales *= factors
         self.squares *= factors**2
         self.sizes *= factors
 
     def column(self, i: int) -> Floats:
-        """Column i over all rows, centred and scaled, not weighted."""
+        """Return column i over all rows, centred and scaled, not weighted."""
         return self.columns(np.array([i]))[:, 0]
 
     def columns(self, which: NDArray[np.intp]) -> Floats:
-        """Some columns over all rows, centred and scaled, not weighted."""
+        """Return some columns over all rows, centred and scaled, not weighted."""
         out = np.empty((self.n_samples, len(which)), order="F")
         for block, part in zip(self.blocks, self.slices, strict=True):
             out[part] = block.columns(which)
@@ -165,7 +165,7 @@ class Design:
         return out
 
     def rows(self, part: NDArray[np.intp]) -> Floats:
-        """Some rows of all columns, centred and scaled, not weighted."""
+        """Return some rows of all columns, centred and scaled, not weighted."""
         if len(self.blocks) == 1:
             out = np.ascontiguousarray(self.blocks[0].rows(part))
         else:
@@ -179,16 +179,16 @@ class Design:
         return out
 
     def whole_matrix(self) -> Floats | None:
-        """The matrix itself, samples by features, if it is dense and of float64."""
+        """The matrix itself, samples by features, if it is dense float64."""
         first = self.blocks[0]
         if isinstance(first, DenseBlock) and len(first.whole) == self.n_samples:
             return first.whole if first.whole.dtype == np.float64 else None
         return None
 
     def as_they_lie(self) -> NDArray[Any]:
-        """All of dense data, samples by features: the matrix itself, or a copy; not to be changed.
+        """All dense data, samples by features: the matrix or a copy; read-only.
 
-        It is contiguous, in either order, and of one of these types: ``LIE_AS``.
+        It is contiguous, in either order, and of a type in ``LIE_AS``.
         """
         first = self.blocks[0]
         if isinstance(first, DenseBlock) and len(first.whole) == self.n_samples:
@@ -202,7 +202,7 @@ class Design:
         return out
 
     def by_feature(self) -> Floats:
-        """The same as float64, features by samples, in C order."""
+        """The data as float64, features by samples, in C order."""
         X = self.as_they_lie()
         if X.dtype == np.float64 and X.flags.f_contiguous:
             return X.T
@@ -219,20 +219,20 @@ class Design:
 
     @property
     def steps_together(self) -> int:
-        """Steps of a search between two checks for Ctrl-C and reports of progress."""
+        """Number of steps between two checks for Ctrl-C and progress reports."""
         return max(1, TUNING.told_numbers // (self.n_samples * self.n_features))
 
     @property
     def n_counted(self) -> int:
-        """How many samples have a weight."""
+        """Number of samples with positive weight."""
         return self.n_samples if self.uniform else int(np.count_nonzero(self.weights))
 
     def record(self) -> dict[str, Any]:
-        """What a path says of how the data were read, beside what they are."""
+        """Return how the data were read, for the path."""
         return {}
 
     def name(self, y: Any) -> str:
-        """The fingerprint of the data with targets y."""
+        """Return the fingerprint of the data with targets y."""
         return name_of(self.n_samples, self.marks, y, None if self.uniform else self.weights)
 
     @cached_property
@@ -241,7 +241,7 @@ class Design:
         return column_marks(self.blocks)
 
     def spread(self, part: NDArray[np.intp]) -> Floats:
-        """Weighted squared norms of the columns as they stand over some of the rows."""
+        """Return weighted squared norms of the scaled columns over some rows."""
         chosen = np.zeros(self.n_samples)
         np.add.at(chosen, part, self.weights[part])
         parts = zip(self.blocks, self.slices, strict=True)
@@ -249,7 +249,7 @@ class Design:
         return total * self.scales**2
 
     def dot(self, V: Floats) -> Floats:
-        """X'V of the columns as they stand. V is as long as the samples: for data held here."""
+        """Return X'V of the scaled columns, for data in memory; V has one row per sample."""
         parts = zip(self.blocks, self.slices, strict=True)
         products = added(self.threads.map(lambda b: b[0].dot(V[b[1]]), parts))
         return np.asarray(self.scales[:, None] * (products - np.outer(self.means, V.sum(0))))
@@ -261,7 +261,7 @@ class Design:
 
     @cached_property
     def products(self) -> Floats:
-        """Products of all columns, centred and weighted but not scaled; of constant ones zero."""
+        """Products of all columns, centred and weighted but not scaled; zero for constant ones."""
         live = np.flatnonzero(~self.constant)
         total = added(self.threads.ask(self._parts, None, WeightedBlock.gram, self.means, live))
         if len(live) == self.n_features:
@@ -272,7 +272,7 @@ class Design:
 
 
 def is_far(means: Floats, spread: Floats, total: float) -> NDArray[np.bool_]:
-    """Columns so far from zero that the rounding of a mean is much of what is left of them."""
+    """Return which columns are so far from zero that the rounding of the mean matters."""
     with np.errstate(over="ignore"):
         large = means**2 * total > OFFSET**2 * spread
     return np.asarray(large & np.isfinite(spread))

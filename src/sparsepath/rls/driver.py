@@ -1,4 +1,4 @@
-"""One search, from its specification to its trail: where it begins, ends and resumes."""
+"""Run one search: start, stopping, resuming."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -42,12 +42,12 @@ def run(
     checkpoint: str | Path | None = None,
     sums: SplitSums | None = None,
 ) -> SearchTrail:
-    """Search, and leave on the trail what was found, whenever an interrupt comes.
+    """Run a search and record the results on the trail, also if it is interrupted.
 
-    An empty ``trail`` is for a caller who wants to see it whatever happens. ``tell`` and ``watch``,
-    the second with the trail, are called after every update; a true value ends the search.
-    ``checkpoint`` is a file from which the search goes on, and in which its moves are kept;
-    ``sums`` are those of ``make_sums``, if they are known.
+    Pass an empty ``trail`` to keep the results of an interrupted search. ``tell`` and ``watch``
+    (with the trail as argument) are called after every update; a true value stops the search.
+    ``checkpoint`` is a file from which the search resumes and in which its moves are saved;
+    ``sums`` is the result of ``make_sums``, if known.
     """
     if spec.search not in SEARCHES:
         raise InputError(f"search={spec.search!r}; use one of {', '.join(SEARCHES)}.")
@@ -105,7 +105,7 @@ def run(
 
 
 def _check_exact(spec: SearchSpec, design: Design) -> None:
-    """Refuse what no proof covers."""
+    """Raise an error for options that exact search does not support."""
     refused = {
         f"loss={spec.loss.name!r}": spec.loss.name != "squared",
         "ranking": spec.queries is not None,
@@ -130,7 +130,7 @@ def _check_exact(spec: SearchSpec, design: Design) -> None:
 def _forward_path(
     search: ForwardSearch, trail: SearchTrail, spec: SearchSpec, earlier: list[Move]
 ) -> bool:
-    """Take the path of a search in the compiled core; False if earlier moves were others."""
+    """Record the path of a compiled search; return False if earlier moves differ."""
     parts = search.in_parts(len(earlier))
     first = found = next(parts)
     made = [("add", feature) for feature in first.subset[: len(earlier)].tolist()]
@@ -145,7 +145,7 @@ def _forward_path(
 
 
 def _say_end(trail: SearchTrail, found: ForwardPath, spec: SearchSpec) -> None:
-    """Why a search in the compiled core has ended."""
+    """Record why a compiled search has ended."""
     if len(found.subset) == spec.size:
         trail.stopped = Stop.MAX_FEATURES
     elif found.vanished:
@@ -172,9 +172,9 @@ def _keeper(
 def _begin_below(
     model: Model, sets: Constraints, spec: SearchSpec, instead: Callable[[], Model]
 ) -> Model:
-    """Bring a model that only drops to where the search begins.
+    """Bring a backward model to the start of the search.
 
-    If columns are collinear, another kind of model finds out which have to be left out.
+    If columns are collinear, another engine determines which to omit.
     """
     if not isinstance(model, Elimination | FoldElimination):
         return model
@@ -188,11 +188,11 @@ def _begin_below(
 def _begin(
     model: Model, trail: SearchTrail, sets: Constraints, design: Design, spec: SearchSpec
 ) -> bool:
-    """Bring the model to where the search begins; return whether that was the end already.
+    """Bring the model to the start of the search; return whether the search ends there.
 
-    The forced features are in every model, so they come before the first step. Then come the start
-    set, whose columns are moves like others, or, going backward, all that the search begins with.
-    A column of these that is collinear with those before it is left out.
+    The forced features come first, then the start set, whose columns are recorded as moves; a
+    backward search starts with all its features. Columns that are collinear with earlier ones are
+    omitted.
     """
     down, begun = spec.backward, set(model.chosen)
     tried: set[frozenset[int]] = set()
@@ -230,7 +230,7 @@ def _begin(
 
 
 def _adds(model: Model, feature: int) -> bool:
-    """Add a feature, unless it is collinear with what is there; return whether it was added."""
+    """Add a feature unless it is collinear; return whether it was added."""
     before = len(model.chosen)
     try:
         model.add(feature)
@@ -240,7 +240,7 @@ def _adds(model: Model, feature: int) -> bool:
 
 
 def _tell_lost(model: Model, lost: list[int], design: Design, spec: SearchSpec) -> None:
-    """Say which columns the search begins without, or that it cannot begin."""
+    """Warn about omitted columns, or raise an error if the search cannot start."""
     trains = [
         int(np.count_nonzero(design.weights[np.asarray(train)])) for train, _ in spec.splits or ()
     ]
@@ -256,7 +256,7 @@ def _tell_lost(model: Model, lost: list[int], design: Design, spec: SearchSpec) 
 
 
 def _make_again(model: Model, trail: SearchTrail, earlier: list[Move], *, exchanges: bool) -> bool:
-    """Make the moves of an earlier run; return whether a rule or the watcher ends them."""
+    """Repeat the moves of an earlier run; return whether a rule or callback ends the search."""
     for move in earlier[len(trail.moves) :]:
         if (move.feature in model.chosen) == (move.action == "add"):
             continue  # it came or went with its group
@@ -270,7 +270,7 @@ def _make_again(model: Model, trail: SearchTrail, earlier: list[Move], *, exchan
 
 
 def _rules(design: Design, Y: Floats, alpha: float, spec: SearchSpec) -> list[Rule]:
-    """The stopping rules, bound to the problem."""
+    """Return the stopping rules, bound to the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in spec.rules)
     if judging and design.streamed:
         raise InputError("MaxT shuffles residuals and needs data in memory; use another rule.")

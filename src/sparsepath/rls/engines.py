@@ -79,7 +79,7 @@ FORMS = ("auto", "memory", "passes")  # that can be requested
 
 
 class Shape(NamedTuple):
-    """What of the data decides on the form."""
+    """Properties of the data that determine the engine."""
 
     n_samples: int
     n_features: int
@@ -88,7 +88,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """A form and the reason for it."""
+    """An engine and the reason for it."""
 
     name: str
     why: str
@@ -138,13 +138,13 @@ def form_for(
 
 
 def bounds_pay(m: int, n: int, steps: int) -> bool:
-    """Whether bounds and few exact values take less time than P X in memory."""
+    """Return whether bounds and few exact values are faster than P X in memory."""
     return m * n >= TUNING.bounds_from and m >= 25 * steps
 
 
 @cache
 def default_memory() -> float:
-    """A quarter of the memory there is, in bytes; 2 GiB if that is unknown."""
+    """Return a quarter of the machine's memory, in bytes; 2 GiB if unknown."""
     there = memory_there()
     return there / 4 if math.isfinite(there) else 2.0**31
 
@@ -183,12 +183,12 @@ def make_design(
 
 
 def tall(X: NDArray[Any]) -> bool:
-    """Whether there are more samples than features."""
+    """Return whether there are more samples than features."""
     return X.shape[0] > X.shape[1]
 
 
 def is_plain(design: Design, spec: SearchSpec) -> bool:
-    """Whether a search begins with nothing, goes forward, and every column may come at any time."""
+    """Return whether it is a forward search from the empty set without constraints on the order."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in spec.rules)
     bound = spec.forced or spec.start or spec.parents or spec.groups or spec.costs or judging
     bound = bound or spec.epsilon is not None
@@ -198,18 +198,18 @@ def is_plain(design: Design, spec: SearchSpec) -> bool:
 
 
 class ForwardSearch(Protocol):
-    """A plain forward search that runs in the compiled core, without a question to Python."""
+    """A plain forward search that runs entirely in the compiled core."""
 
     form: str
 
     def in_parts(self, least: int) -> Iterator[ForwardPath]:
-        """The path as far as it is known, every few steps; at first to size ``least`` at least."""
+        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
 
 
 def make_forward_search(
     design: Design, Y: Floats, alpha: float, spec: SearchSpec
 ) -> ForwardSearch | None:
-    """The search in one compiled loop, if nothing has to be decided between its steps."""
+    """Return the search as one compiled loop, if no decision in Python is needed between steps."""
     loss = spec.loss
     if spec.search != "forward" or spec.splits is not None or not is_plain(design, spec):
         return None
@@ -232,7 +232,7 @@ def make_forward_search(
 
 
 def make_sums(design: Design, Y: Floats, spec: SearchSpec) -> SplitSums | None:
-    """The sums of products over the parts of the spec's splits, which serve every penalty."""
+    """Return the sums of products over the splits, which serve every penalty."""
     if spec.splits is None:
         return None
     splits = counted(design, Y, spec, quiet=True).splits
@@ -246,7 +246,7 @@ def make_sums(design: Design, Y: Floats, spec: SearchSpec) -> SplitSums | None:
 
 
 def counted(design: Design, Y: Floats, spec: SearchSpec, *, quiet: bool = False) -> SearchSpec:
-    """The spec with those splits only whose test part can be judged; a word if some cannot."""
+    """Return the spec with only the splits whose test fold can be evaluated; warn about others."""
     if spec.splits is None:
         return spec
     w, one = design.weights, np.zeros(design.n_samples, dtype=np.intp)
@@ -273,7 +273,9 @@ def counted(design: Design, Y: Floats, spec: SearchSpec, *, quiet: bool = False)
 def make_model(
     design: Design, Y: Floats, alpha: float, spec: SearchSpec, sums: SplitSums | None = None
 ) -> Model:
-    """The empty model, judged as the spec asks; ``sums`` are those of ``make_sums``, if known."""
+    """Return the empty model with the criterion of the spec; ``sums`` is the result of
+    ``make_sums``.
+    """
     model: InPasses | InMemory | Elimination | FoldModel | LeavePairOut
     sums = make_sums(design, Y, spec) if sums is None else sums
     if spec.splits is None or sums is None:
@@ -331,7 +333,7 @@ def _form_of(model: Model, spec: SearchSpec) -> Form:
 def _left_out_singly(
     design: Design, Y: Floats, alpha: float, spec: SearchSpec
 ) -> InPasses | InMemory | Elimination | LeavePairOut:
-    """The models without splits: samples, or pairs of samples, are left out one at a time."""
+    """Return the model that leaves out samples, or pairs of samples, one at a time."""
     if isinstance(design, StreamDesign):
         return InPasses(StreamedRows(design), alpha, _loss(spec), spec.size, spec.groups)
     if spec.loss.pairs:  # of classes, or of queries
@@ -363,13 +365,13 @@ def _left_out_singly(
 def held_rows(
     design: Design, Y: Floats, steps: int, grouped: bool = False, memory: float | None = None
 ) -> HeldRows:
-    """Rows in memory for the engine in passes, with products of all columns where they pay."""
+    """Return rows in memory for the engine in passes, with all products if that pays."""
     (m, n), room = design.shape, default_memory() if memory is None else memory
     pays = grouped or products_pay(m, n, min(steps, n), Y.shape[1])
     return HeldRows(design, Y, pays and 8 * n * n <= room)
 
 
 def _loss(spec: SearchSpec) -> Loss:
-    """The criterion of a spec without pairs."""
+    """Return the criterion of a spec without pairs."""
     assert isinstance(spec.loss, Loss)
     return spec.loss

@@ -54,7 +54,9 @@ from sparsepath.system.threads import Threads
 
 @dataclass(eq=False, repr=False)
 class PredictingRLS(SparseRLS):
-    """What the regressor and the classifier share: the fit, and what ranking has no use for."""
+    """Base class of regressor and classifier: the fit, and everything that ranking does not
+    need.
+    """
 
     _: KW_ONLY
     fit_intercept: bool = True
@@ -65,21 +67,21 @@ class PredictingRLS(SparseRLS):
     def fit(
         self, X: Any, y: Vector = None, sample_weight: Vector = None, groups: Vector = None
     ) -> Self:
-        """Search for the path and settle on a size.
+        """Run the search and choose a size.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are. Or a source that is read in passes:
+            Features of any real type. Or a source that is read in passes:
             ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,) or (n_samples, n_targets)
-            Targets; several share the chosen features, their losses are added up. For a classifier
-            one class label of any kind for each sample.
+            Targets; several targets share the selected features, and their losses are added. For a
+            classifier, one class label of any type per sample.
         sample_weight : array of shape (n_samples,), optional
-            A sample that is left out is left out with its whole weight.
+            Sample weights. A held-out sample is left out with its full weight.
         groups : array of shape (n_samples,), optional
-            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
-            group at a time, a number means folds of whole groups, and a splitter gets them.
+            Group labels; groups are held out as a whole. ``cv="loo"`` then leaves out one group at
+            a time, a number means folds of whole groups, and a splitter receives the groups.
         """
         if is_source(X):
             source = taken(X, y, sample_weight)
@@ -94,19 +96,19 @@ class PredictingRLS(SparseRLS):
         return self._fit(X, Y, self._class_weighted(labels, weights), labels, given)
 
     def _class_weighted(self, labels: NDArray[Any], weights: Floats) -> Floats:
-        """Sample weights times those of the classes, if there are any."""
+        """Return sample weights times class weights, if there are any."""
         return weights
 
     def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
-        """Targets, m x T, and what splits are made by; they must vary where samples count."""
+        """Return targets, m x T, and the labels for splits; they must not be constant."""
         raise NotImplementedError
 
     def _aims_again(self, y: Any, n_samples: int) -> Floats:
-        """The targets alone, of a search that is repeated."""
+        """Return the targets of a repeated search."""
         raise NotImplementedError
 
     def _automatic(self, design: Design) -> list[float]:
-        """Two penalties to search with, if honest errors can choose between them."""
+        """Return two penalties for the searches if honest errors can choose between them."""
         n, p = design.n_samples, design.n_features
         few = penalty_matters(n, p) and is_validated(self, n)
         if isinstance(design, StreamDesign) or not few:
@@ -114,13 +116,15 @@ class PredictingRLS(SparseRLS):
         return [scale_of(design) * alpha for alpha in SEARCHES]
 
     def _is_loaded(self, source: Source) -> bool:
-        """Whether a source is read into memory: honest errors choose the penalty of few samples."""
+        """Return whether a small source is read into memory, so that honest errors can choose the
+        penalty.
+        """
         m, n = source.shape
         automatic = isinstance(self.alpha, str) and self.alpha == AUTO and penalty_matters(m, n)
         return automatic and m * n <= LOADED and is_validated(self, m)
 
     def _fit_loaded(self, source: Source, groups: Any) -> Self:
-        """As for an array, with the names of the source."""
+        """Fit an array in memory, with the names of the source."""
         source.name_columns(self)
         X, y, given, _ = data_by_rows(source, None, {}, LOADED)
         with source.crew(self.n_threads) as crew:
@@ -130,7 +134,7 @@ class PredictingRLS(SparseRLS):
         return self
 
     def _ways(self, X: Any, y: Any, given: Mapping[str, Any]) -> GivenPenalties | None:
-        """The penalties among which honest errors choose; None if there is one."""
+        """Return the penalties among which honest errors choose; None if there is one."""
         if not isinstance(self.alpha, str):
             alphas = self._given_alphas()
             return GivenPenalties(self, alphas) if len(alphas) > 1 else None
@@ -156,9 +160,9 @@ class PredictingRLS(SparseRLS):
         given: Given,
         paths: Mapping[float, SelectionPath],
     ) -> tuple[SelectionPath, dict[str, Any]]:
-        """The path of the penalties that honest errors chose, and its fitted attributes.
+        """Return the path and fitted attributes of the penalties that honest errors chose.
 
-        ``path`` is what the search alone would take; ``paths`` are those that are known.
+        ``path`` is the choice of the search alone; ``paths`` are the known paths.
         """
         known = {**getattr(self, "_paths", {}), **paths}
         other = quiet_copy(self).set_params(alpha=way.search)
@@ -179,7 +183,9 @@ class PredictingRLS(SparseRLS):
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched] | None:
-        """What repetitions of the search leave, all at once; see ``assessment.repetitions``."""
+        """Return the results of all repetitions, computed together; see
+        ``assessment.repetitions``.
+        """
         self._parameters()
         if getattr(self, "class_weight", None) is not None:
             return None  # each part has its own weights

@@ -58,10 +58,10 @@ def exact(
     wanted: int = 0,
     seconds: float = np.inf,
 ) -> None:
-    """Put the best sets on the trail, with their bounds.
+    """Record the best subsets and their bounds on the trail.
 
-    ``model`` has the forced features; ``total`` is the weight of all samples, by which the bounds
-    are divided; ``wanted`` is a size that is proved first.
+    ``model`` has the forced features; ``total`` is the total sample weight, by which bounds are
+    divided; ``wanted`` is the size to prove first.
     """
     search = _Exact(products(), sets, trail, seconds)
     try:
@@ -79,7 +79,7 @@ def exact(
 
 
 def _change(model: Model, columns: Sequence[int]) -> None:
-    """Make it the model of some columns."""
+    """Change a model to some columns."""
     for i in set(model.chosen).difference(columns):
         model.drop(i)
     for i in columns:
@@ -88,7 +88,7 @@ def _change(model: Model, columns: Sequence[int]) -> None:
 
 
 class _Exact:
-    """The best sets known of every size, and what is proved of them."""
+    """Best known subsets of every size, and their bounds."""
 
     def __init__(
         self, products: RidgeProducts, sets: Constraints, trail: SearchTrail, seconds: float
@@ -102,16 +102,16 @@ class _Exact:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """Return the remaining seconds."""
         return self.seconds - self.trail.seconds
 
     @property
     def proved(self) -> bool:
-        """Whether every set is the best of its size."""
+        """Return whether every subset is proved best."""
         return all(self.lower[k] >= self.values[k] - self.slack for k in self.values)
 
     def certificate(self, total: float) -> dict[str, object]:
-        """What is known of every size, per sample."""
+        """Return values and bounds for every size, per sample."""
         sizes = sorted(self.values)
         values = [self.values[k] / total for k in sizes]
         lower = [min(self.lower.get(k, 0.0), self.values[k]) / total for k in sizes]
@@ -120,7 +120,7 @@ class _Exact:
         return {"criterion": CRITERION, "sizes": sizes, "values": values, "lower_bounds": lower}
 
     def run(self, forced: list[int], wanted: int) -> None:
-        """Find sets and prove them."""
+        """Find subsets and prove them."""
         free = np.array([i for i in self.sets.entering(forced) if i not in forced], dtype=np.intp)
         everything = np.sort(np.array([*forced, *free.tolist()], dtype=np.intp))
         self.forced = np.isin(everything, forced)
@@ -146,7 +146,7 @@ class _Exact:
             self._prove(size)
 
     def _least(self) -> float:
-        """F of all columns: no set is below it."""
+        """Return F of all columns, a lower bound for all subsets."""
         try:
             L, W = self.of.factor(np.arange(len(self.columns)))
             collinear = bool((L.diagonal() ** 2 < COLLINEAR * self.of.M.diagonal()).any())
@@ -159,7 +159,7 @@ class _Exact:
         return self.of.yy - float((self.of.b * W).sum())
 
     def _first(self, forced: list[int]) -> None:
-        """Sets to begin with, from the swapping or the strong search."""
+        """Return the initial subsets, from the swap or the strong search."""
         constant = np.zeros(len(self.products.b), dtype=bool)
         model, apart = TrainingModel(self.products, constant), SearchTrail()
         for i in forced:
@@ -185,7 +185,7 @@ class _Exact:
     ) -> None:
         """Decide some sizes by removals from the kept columns; the ``fixed`` ones stay.
 
-        ``lower`` gets the bounds of what was not looked at.
+        ``lower`` receives the bounds of branches that were not searched.
         """
         inside, free = kept[fixed[kept]], kept[~fixed[kept]]
         order = np.concatenate([free, inside])
@@ -222,7 +222,7 @@ class _Exact:
                 lower[size] = min(float(open_sets[size]), self.values[size])
 
     def _add(self, kept: Columns, inside: Columns, size: int) -> None:
-        """Decide a size by trying every addition to the columns inside."""
+        """Decide a size by trying every addition to the given columns."""
         closed = np.ones(len(self.columns), dtype=bool)
         closed[kept] = False
         model = TrainingModel(self.of, closed)
@@ -235,7 +235,7 @@ class _Exact:
     # More columns -------------------------------------------------------------------------------
 
     def _prove(self, size: int) -> None:
-        """Prove one size, or give a lower bound."""
+        """Prove one size, or find a lower bound."""
         every = np.arange(len(self.columns))
         stack = [_Node(every, self.forced, self.lower[size])]
         closed = np.inf
@@ -254,7 +254,9 @@ class _Exact:
         self.lower[size] = self.values[size]
 
     def _split(self, node: "_Node", size: int) -> list["_Node"]:
-        """The nodes that a node leaves open: none, itself if the time is over, or two."""
+        """Return the open nodes after bounding a node: none, the node itself (out of time),
+        or two.
+        """
         kept, fixed, bound, curvature = node.kept, node.fixed, node.bound, node.curvature
         while True:
             inside = int(fixed.sum())
@@ -292,7 +294,7 @@ class _Exact:
         ]
 
     def _curvature(self, kept: Columns, above: "_Curvature | None") -> "_Curvature":
-        """That of the kept columns, or of more columns if these are not many more."""
+        """Return the curvature bound of the kept columns, or of a slightly larger set."""
         if len(kept) == len(self.columns) and self.whole is not None:
             return self.whole
         if above is not None and len(kept) > 0.8 * above.columns:
@@ -306,7 +308,9 @@ class _Exact:
     def _relax(
         self, kept: Columns, fixed: NDArray[np.bool_], size: int, curvature: "_Curvature"
     ) -> "_Bound":
-        """A lower bound of all sets of a size among the kept columns; see the module."""
+        """Return a lower bound for all subsets of a size among the kept columns; see the module
+        docstring.
+        """
         of = self.of.only(kept)
         inside = fixed[kept]
         k = size - int(inside.sum())
@@ -343,7 +347,7 @@ ROUNDS, ITERATIONS = 20, 40  # prices that are tried, and steps for each
 
 @dataclass
 class _Node:
-    """Sets with the fixed columns among the kept ones, and a bound of their values."""
+    """Subsets with the fixed columns among the kept ones, and a lower bound."""
 
     kept: Columns
     fixed: NDArray[np.bool_]
@@ -353,7 +357,7 @@ class _Node:
 
 @dataclass
 class _Curvature:
-    """Bounds of the eigenvalues of M of some columns, which also hold for fewer columns."""
+    """Bounds of the eigenvalues of M for some columns, also valid for fewer columns."""
 
     least: float
     largest: float
@@ -362,7 +366,7 @@ class _Curvature:
 
 @dataclass
 class _Bound:
-    """A bound, and t of the free columns with their order of falling t."""
+    """A bound, and t of the free columns in descending order."""
 
     bound: float
     k: int
@@ -370,7 +374,9 @@ class _Bound:
     order: Columns
 
     def decided(self, value: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which free columns no set below a value has, and which every such set has."""
+        """Return columns that no better subset contains, and columns that every better subset
+        contains.
+        """
         top, rest = self.order[: self.k], self.order[self.k :]
         out = self.bound + self.t[top[-1]] - self.t >= value
         out[top] = False
@@ -391,7 +397,7 @@ def _bound(of: RidgeProducts, d: float, inside: NDArray[np.bool_], k: int, v: Fl
 def _proximal(
     of: RidgeProducts, d: float, step: float, price: float, inside: NDArray[np.bool_], w: Floats
 ) -> Floats:
-    """Some steps towards the least of the relaxed problem."""
+    """Run some proximal gradient steps on the relaxed problem."""
     v, x, momentum = w, w, 1.0
     edge = math.sqrt(price / d)
     for _ in range(ITERATIONS):
@@ -408,13 +414,13 @@ def _proximal(
 
 
 def _times(M: Floats, v: Floats) -> Floats:
-    """M v, where few rows of v are not zero."""
+    """Return M v for a v with few nonzero rows."""
     rows = np.flatnonzero(v.any(1))
     return M @ v if len(rows) > len(v) // 4 else M[rows].T @ v[rows]
 
 
 def _largest_eigenvalue(M: Floats) -> float:
-    """About the largest eigenvalue, rather above it."""
+    """Return an upper estimate of the largest eigenvalue."""
     x = np.ones(len(M))
     for _ in range(30):
         x = M @ x
@@ -424,7 +430,7 @@ def _largest_eigenvalue(M: Floats) -> float:
 
 
 def _least_eigenvalue(M: Floats) -> float:
-    """A number that is certainly no more than the least eigenvalue: M less it has a factor."""
+    """Return a lower bound of the smallest eigenvalue, verified by a factorisation."""
     L = cholesky(M, lower=True)
     x = np.random.default_rng(0).standard_normal(len(M))
     for _ in range(40):

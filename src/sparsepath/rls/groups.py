@@ -1,15 +1,15 @@
-r"""Columns that enter and leave as one: the columns of a one-hot code, the terms of a polynomial.
+r"""Columns that are added and removed together: indicators of a category, terms of a polynomial.
 
-With the letters of ``passes/engine.py``, a group of r columns has residuals W = X_g - Z T
-with T = Z'X_g and B = R^-1 T, and in the augmented space the products
+With the letters of ``passes/engine.py``, a group of r columns has residuals W = X_g - Z T with T =
+Z'X_g and B = R^-1 T, and in the augmented space the products
 
     S = W'W + alpha B'B + alpha I  (r x r)        C = W'r + alpha B'(R^-1 a)  (r x T).
 
-With S^-1 = G G' (directions in which the group is collinear with the chosen columns left out) the
+With S^-1 = G G' (without directions in which the group is collinear with the selected columns), the
 group changes r to r - W G G'C and p to p minus the row sums of (W G)^2: an update of rank r.
 
-Columns that are alone in their group are left to the model underneath, which finds the best of
-them in its own way, all at once. A table has many of these beside a few categories.
+Single-column groups use the underlying model, which finds the best of them at once. A table usually
+has many of these and a few categories.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ from sparsepath.system.arrays import Floats
 
 
 def members_of(groups: ArrayLike | None, n: int) -> tuple[tuple[int, ...], ...]:
-    """The columns of every group, groups in the order of their first column.
+    """Return the columns of every group, groups in the order of their first column.
 
     >>> members_of(["a", "b", "a"], 3)
     ((0, 2), (1,))
@@ -51,11 +51,12 @@ def members_of(groups: ArrayLike | None, n: int) -> tuple[tuple[int, ...], ...]:
 
 
 class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
-    """A model whose features come and go in groups; searched like any other.
+    """A model whose features are added and removed in groups, searched like any other.
 
-    The model underneath is empty. Constant columns, and with alpha = 0 columns that are collinear
-    with those before them on all rows, are left out of their group. Over splits, a group with a
-    column that is collinear in some training part only cannot enter: it would enter in part.
+    The underlying model is empty. Constant columns, and with alpha = 0 columns that are collinear
+    with earlier ones on all rows, are omitted from their group. Over splits, a group with a column
+    that is collinear only in some training fold cannot be added, because it would be incomplete
+    there.
     """
 
     def __init__(self, model: InPasses | FoldModel, groups: Sequence[list[int]]) -> None:
@@ -66,7 +67,7 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
         self.alone = {group[0] for group in self.groups if len(group) == 1}
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best group to add, named by its first column."""
+        """Return the best group to add, named by its first column."""
         inside = {self.home[i] for i in self.chosen}
         allowed = set(self.home if features is None else features)
         groups = [
@@ -79,7 +80,7 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best group to drop, named by its first column; all are judged."""
+        """Return the best group to remove, named by its first column; all are evaluated."""
         inside = sorted({self.home[i] for i in self.chosen})
         allowed = set(self.home if features is None else features)
         return self._best("drop", [g for g in inside if allowed.issuperset(self._held(g))])
@@ -102,12 +103,12 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
         return replace(best, count=count)
 
     def drop(self, feature: int) -> None:
-        """Drop the group of a column."""
+        """Remove the group of a column."""
         for i in self._held(self.home[feature]):
             self.model.drop(i)
 
     def add(self, feature: int) -> None:
-        """Add the group of a column; nothing happens to what is there already."""
+        """Add the group of a column."""
         group = self.home[feature]
         if isinstance(self.model, FoldModel):
             with_group = self._with(self.model, group)
@@ -123,7 +124,7 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
                 self.model.add(i)
 
     def _with(self, model: FoldModel, group: int) -> FoldModel | None:
-        """A copy of the model with a group added; None if it would enter in part."""
+        """Return a copy of the model with a group added; None if the group would be incomplete."""
         trial = model.duplicate()
         for i in self.groups[group]:
             if i in trial.chosen:
@@ -135,7 +136,7 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
         return trial
 
     def _hopeful(self, action: str, firsts: list[int]) -> tuple[NDArray[np.intp], Floats]:
-        """Of some groups the best single column and all that have several, with their errors."""
+        """Return the best single column and all larger groups, with their errors."""
         several = np.array([i for i in firsts if i not in self.alone], dtype=np.intp)
         errors = self._errors(action, several)
         single = self.alone.intersection(firsts)
@@ -146,7 +147,9 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
         return np.append(several, best.feature), np.append(errors, best.error)
 
     def _errors(self, action: str, firsts: NDArray[np.intp], squared: bool = False) -> Floats:
-        """The criterion after each of some groups, named by their first columns, came or went."""
+        """Return the criterion after adding or removing each of some groups, named by first
+        column.
+        """
         if isinstance(self.model, InPasses):
             return self.model.group_errors(action, firsts.tolist(), squared)
         groups = [self.home[i] for i in firsts.tolist()]
@@ -159,7 +162,7 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
     def _values(
         self, action: str, firsts: NDArray[np.intp], errors: Floats, squared: bool = False
     ) -> Floats:
-        """What groups are compared by: the criterion, or what it gains per cost of the group."""
+        """Return the values by which groups are compared: the criterion, or the gain per cost."""
         if action == "drop" or self.costs is None:
             return errors
         total = [self.costs.of[self.groups[self.home[i]]].sum() for i in firsts.tolist()]
@@ -172,11 +175,11 @@ class Grouped(Wrapped[InPasses | FoldModel], SearchEngine):
         return self.model.form
 
     def known(self) -> dict[str, Any]:
-        """See ``InPasses.known``."""
+        """Return the state for a checkpoint; see ``InPasses.known``."""
         return self.model.known() if isinstance(self.model, InPasses) else {}
 
     def recall(self, record: Mapping[str, Any]) -> None:
-        """See ``InPasses.recall``."""
+        """Restore the state of a checkpoint; see ``InPasses.recall``."""
         if isinstance(self.model, InPasses):
             self.model.recall(record)
 

@@ -1,7 +1,7 @@
-"""What a search has done: the best model of each size, its moves, and when to stop.
+"""Record of a search: the best model of each size, its moves, and stopping.
 
-The rules that end a search (``stopping.py``) are functions of the trail; a rule may also be asked
-before an addition.
+Stopping rules (``stopping.py``) are functions of the trail; a rule may also be evaluated before an
+addition.
 """
 
 import copy
@@ -21,15 +21,14 @@ from sparsepath.rls.update import Update, limit
 
 
 class SearchTrail(Trail):
-    """What a search has done so far: the best model of each size, the moves, the time.
+    """Record of a search so far: the best model of each size, the moves, the time.
 
-    ``updates`` are as they were made, a group of columns one and an exchange two, ``moves`` column
-    by column. ``errors`` has the criterion where the search set out and after every whole update:
-    after an exchange, not in the middle of it. ``start`` are the features the model began with,
-    those that are forced, or all if it goes backward, and ``first_error`` is their criterion;
-    ``size`` is that of the model now. ``passed`` is the last model that may not be on the path, as
-    long as none was met that may; ``form`` says in which form the search was run, and why.
-
+    ``updates`` count a group of columns as one and an exchange as two; ``moves`` are by column.
+    ``errors`` has the criterion at the start and after every complete update (after an exchange,
+    not in the middle). ``start`` are the initial features, forced ones or all for a backward
+    search, and ``first_error`` is their criterion; ``size`` is that of the current model.
+    ``passed`` is the last model that violates the constraints, until one satisfies them; ``form``
+    is the engine and the reason for it.
     """
 
     def __init__(self) -> None:
@@ -54,24 +53,24 @@ class SearchTrail(Trail):
     ) -> None:
         """Set the callbacks.
 
-        ``watch`` is called with the trail after every update, and a true value stops the search;
-        ``rules`` are asked after every whole update, and the first that gives a reason stops it.
-        ``backward`` says that sizes go down.
+        ``watch`` is called with the trail after every update; a true value stops the search.
+        ``rules`` are evaluated after every complete update; the first that returns a reason stops
+        the search. ``backward`` says that sizes decrease.
         """
         self._watch, self._rules, self.backward = watch, rules, backward
 
     def hold_to(self, admits: Callable[[Sequence[int]], bool] | None) -> None:
-        """Say which sets may be on the path; None: all."""
+        """Set the constraint on subsets of the path; None: no constraint."""
         self._admits = admits
 
     def begin(self, model: ReadableModel) -> None:
-        """Record the model that the search begins with."""
+        """Record the initial model."""
         self.start, self.first_error = tuple(model.chosen), model.error
         self._chosen = list(model.chosen)
         self._record(model, ())
 
     def set_out(self, model: ReadableModel) -> None:
-        """From here on the search decides, and rules count."""
+        """Start to evaluate stopping rules: from here on the search decides."""
         self.errors = [model.error] if self.steps else []
 
     def note(
@@ -82,10 +81,10 @@ class SearchTrail(Trail):
         seconds: float | None = None,
         whole: bool = True,
     ) -> bool:
-        """Record where the model is after an update; return whether the search should stop.
+        """Record an update; return whether the search should stop.
 
-        ``whole`` is false in the middle of an exchange and while a start set is put together: then
-        no rule is asked. ``seconds`` are those of an earlier run that made the same update.
+        ``whole`` is False in the middle of an exchange and while a start set is added: no rule is
+        evaluated then. ``seconds`` are those of an earlier run with the same update.
         """
         seconds = self._clock(seconds)
         made = exchanged(list(self._chosen), model.chosen)
@@ -98,14 +97,14 @@ class SearchTrail(Trail):
         return self._ended(whole)
 
     def _clock(self, seconds: float | None) -> float:
-        """The time of an update: now, or that of an earlier run."""
+        """Return the time of an update: now, or that of an earlier run."""
         if seconds is None:
             return self.seconds
         self._began = min(self._began, time.perf_counter() - seconds)
         return seconds
 
     def _ended(self, whole: bool) -> bool:
-        """Report an update to the watcher and, if complete, the rules; return whether to stop."""
+        """Report an update to the callback and, if complete, the rules; return whether to stop."""
         asked = whole and bool(self._best)
         if self._watch is not None and self._watch(self):
             self.stopped = Stop.ASKED
@@ -116,7 +115,7 @@ class SearchTrail(Trail):
         return bool(self.stopped)
 
     def _record(self, model: ReadableModel, moves: Sequence[Move]) -> None:
-        """Keep the model if it is the best of its size and may be on the path."""
+        """Keep the model if it is the best of its size and satisfies the constraints."""
         self.size = size = len(model.chosen)
         may = self._admits is None or self._admits(model.chosen)
         known = self._best.get(size)
@@ -134,9 +133,9 @@ class SearchTrail(Trail):
         self.passed = None if may else step
 
     def take(self, found: ForwardPath, earlier: Sequence[Move] = ()) -> bool:
-        """Record what was found beyond what is known; return whether the search should stop.
+        """Record new results of a compiled search; return whether the search should stop.
 
-        ``earlier`` are moves of a run before this one.
+        ``earlier`` are moves of an earlier run.
         """
         begin, errors = len(self.errors), found.errors.tolist()
         subset, errors_se = found.subset.tolist(), found.errors_se.tolist()
@@ -162,18 +161,18 @@ class SearchTrail(Trail):
 
     @property
     def judges_additions(self) -> bool:
-        """Whether a rule is asked before an addition."""
+        """Whether a rule is evaluated before additions."""
         return any(getattr(rule, "before", None) is not None for rule in self._rules)
 
     def refuses(self, model: Model, update: Update, candidates: NDArray[np.intp]) -> bool:
-        """Whether a rule ends the search before this addition."""
+        """Return whether a rule ends the search before this addition."""
         judges = filter(None, (getattr(rule, "before", None) for rule in self._rules))
         said = (before(self, model, update, candidates) for before in judges)
         self.stopped = next(filter(None, said), "")
         return bool(self.stopped)
 
     def duplicate(self) -> Self:
-        """A copy that goes its own way."""
+        """Return an independent copy."""
         best, moves = dict(self._best), self.moves
         other = copy.copy(self)
         other._best, other._moves = best, moves
@@ -181,18 +180,18 @@ class SearchTrail(Trail):
         return other
 
     def record(self) -> dict[str, Any]:
-        """What a path says of the search beside its steps and moves."""
+        """Return the search record for the path, beside steps and moves."""
         said = {"form": self.form, "certificate": self.certificate}
         return {name: value for name, value in said.items() if value}
 
     def apart(self) -> Self:
-        """A copy that goes its own way and that nobody watches."""
+        """Return an independent copy without callbacks."""
         other = self.duplicate()
         other._watch = None
         return other
 
     def history(self) -> Iterator[tuple[Update, frozenset[int], frozenset[int]]]:
-        """Every update, with the columns before and after it."""
+        """Yield every update, with the columns before and after it."""
         after, moves = frozenset(self.start), iter(self.moves)
         for update in self.updates:
             before, after = after, after ^ {m.feature for m in islice(moves, update.count)}

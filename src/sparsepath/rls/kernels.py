@@ -1,12 +1,12 @@
-"""Sparse kernel models: the same search, choosing kernel centres instead of columns.
+"""Sparse kernel models: the same search selects kernel centres instead of columns.
 
-Reduced-set selection, after Pahikkala et al. (section 5). The candidates are columns
-k(x, centre) for centres among the training samples; what is fitted is
+Reduced-set selection, after Pahikkala et al. (section 5). The candidates are columns k(x, centre)
+for centres among the training samples. The model is
 
-    f(x) = b + sum over chosen centres of w_c k(x, c),       penalty alpha |w|^2,
+    f(x) = b + sum over selected centres of w_c k(x, c),       penalty alpha |w|^2.
 
-and every statement about exact cross-validation holds for it as it does for columns of the data,
-because for given centres the model is linear. Equal samples are one candidate.
+It is linear for given centres, so exact cross-validation works as for columns of the data. Equal
+samples are one candidate.
 """
 
 import copy
@@ -45,7 +45,7 @@ ASKED_OF_SEARCH = (  # what is asked of the search among columns
 
 @dataclass(eq=False, repr=False)
 class _SparseKernelRLS(SearchParameters, BaseEstimator):
-    """What the kernel regressor and classifier share."""
+    """Base class of the kernel regressor and classifier."""
 
     _linear: ClassVar[type[SparseRLSRegressor] | type[SparseRLSClassifier]]
     _n_folds = 10  # of the default validation
@@ -68,15 +68,19 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
     @in_memory
     @explained
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
-        """Choose centres and settle on their number.
+        """Select centres and choose their number.
 
         Parameters
         ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Samples.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets, or class labels.
         sample_weight : array of shape (n_samples,), optional
-            A sample that is left out is left out with its whole weight.
+            Sample weights. A held-out sample is left out with its full weight.
         groups : array of shape (n_samples,), optional
-            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
-            group at a time, a number means folds of whole groups, and a splitter gets them.
+            Group labels; groups are held out as a whole. ``cv="loo"`` then leaves out one group at
+            a time, a number means folds of whole groups, and a splitter receives the groups.
         """
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         X = _dense(X)
@@ -91,13 +95,13 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         return self
 
     def _search(self) -> SparseRLSRegressor | SparseRLSClassifier:
-        """The search among columns; what it finds is judged with centres and width of each part."""
+        """Return the search among kernel columns, without validation."""
         # Kernel values have one scale, and the penalty is on their weights.
         asked = {name: getattr(self, name) for name in ASKED_OF_SEARCH}
         return self._linear(self.max_centres, standardize=False, validation=None, **asked)
 
     def _validate(self, given: Given) -> None:
-        """Honest errors for the path, and the number of centres by them."""
+        """Add honest errors to the path, and choose the number of centres by them."""
         path, honest = validated(self, self.path_, self.choose, given)
         if honest is None:
             return
@@ -111,11 +115,11 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         return self._search()._yardstick
 
     def _at_sizes(self, X: Any) -> tuple[Any, dict[int, Self]]:
-        """Samples, and the model of every size."""
+        """Return samples, and the model of every size."""
         return X, {size: self.at_size(size) for size in self.path_.sizes}
 
     def _take(self, linear: SparseRLSRegressor | SparseRLSClassifier) -> None:
-        """Use the model of a fit to the candidates' columns."""
+        """Use the model of a fit to the candidate columns."""
         self.linear_, self.honest_, self._one_target = linear, linear.honest_, linear._one_target
         self.paths_, self.path_, self.alpha_ = linear.paths_, linear.path_, linear.alpha_
         self.centres_ = self.candidate_centres_[linear.selected_]
@@ -124,11 +128,11 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
 
     @property
     def surface_(self) -> Surface:
-        """The errors over penalties and numbers of centres."""
+        """Errors for all penalties and numbers of centres."""
         return Surface(self.paths_)
 
     def at_size(self, size: int, alpha: float | None = None) -> Self:
-        """A copy of this fitted estimator that uses the best model of another number of centres.
+        """Return a copy of this fitted estimator that uses another number of centres.
 
         Parameters
         ----------
@@ -156,7 +160,9 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         return float(self.gamma)
 
     def _candidates(self, X: Floats, weights: Floats) -> tuple[Floats, NDArray[np.intp] | None]:
-        """The candidate centres, given, all different samples, or some; which samples they are."""
+        """Return the candidate centres (given, all distinct samples, or a subset) and their
+        samples.
+        """
         if self.candidates is None or isinstance(self.candidates, Integral):
             counted = np.flatnonzero(weights > 0)
             different, first = np.unique(X[counted], axis=0, return_index=True)
@@ -177,7 +183,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         return given, None
 
     def _columns(self, X: Floats, centres: Floats) -> Floats:
-        """Kernel values of samples with centres."""
+        """Return kernel values of samples with centres."""
         if callable(self.kernel):
             values = np.asarray(self.kernel(X, centres), dtype=np.float64)
             if values.shape != (len(X), len(centres)):
@@ -416,7 +422,7 @@ class SparseKernelRLSClassifier(ClassifierFace, _SparseKernelRLS):
 
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]
-        """The class labels."""
+        """Class labels."""
         return self.linear_.classes_
 
     def _size_in_use(self) -> int:

@@ -1,15 +1,15 @@
-"""The interface of every engine: the best change of the chosen set, and the change itself.
+"""Interface of engines: find the best change of the selected subset, and apply it.
 
-An engine is a model of chosen features that knows what its neighbours are worth. A search
-(``search.py``) sees nothing else of it:
+An engine is a model of selected features that computes the criterion of neighbouring subsets.
+Searches (``search.py``) use only this interface:
 
     best_addition(features)             the best feature to add, of those given
-    best_removal(features, below)       the best feature to drop
-    best_exchange(feature, features, below)   the best addition once a feature is dropped
-    add(feature), drop(feature)         the change itself
+    best_removal(features, below)       the best feature to remove
+    best_exchange(feature, features, below)   the best addition after removing a feature
+    add(feature), drop(feature)         apply the change
 
-``features=None`` stands for all. An answer is an ``Update``, or None if there is none; ties go to
-the lowest index, ties of counts to the least squared criterion first.
+``features=None`` means all. The result is an ``Update``, or None if there is none. The lowest index
+breaks ties; ties of counts are first broken by the squared criterion.
 """
 
 import copy
@@ -25,7 +25,7 @@ from sparsepath.system.arrays import Floats
 
 
 class ReadableModel(Protocol):
-    """What can be read of a model."""
+    """Read-only interface of a model."""
 
     costs: Costs | None
 
@@ -52,14 +52,15 @@ class Model(ReadableModel, Protocol):
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best removal; None is allowed if all leave the criterion higher than ``below``."""
+        """Return the best removal; None is allowed if all leave the criterion above ``below``."""
 
     def best_exchange(
         self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best addition after dropping a feature, if the criterion is below ``below`` then.
+        """Return the best addition after removing a feature, if the criterion is then below
+        ``below``.
 
-        Costs do not count: an exchange is made where it lowers the criterion.
+        Costs are ignored: exchanges minimise the criterion.
         """
 
     def add(self, feature: int) -> None: ...
@@ -67,25 +68,27 @@ class Model(ReadableModel, Protocol):
 
 
 class SearchEngine(ABC):
-    """A model whose set is changed by one feature at a time; exchanges are tried on a copy."""
+    """Base class of engines; exchanges are tried on a copy."""
 
     costs: Costs | None = None
     form: str = ""
 
     @abstractmethod
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best single addition."""
+        """Return the best single addition."""
 
     @abstractmethod
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single removal."""
+        """Return the best single removal."""
 
     def best_exchange(
         self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best addition after dropping a feature, if the criterion is below ``below`` then."""
+        """Return the best addition after removing a feature, if the criterion is then below
+        ``below``.
+        """
         trial = self.duplicate()
         trial.costs = None
         trial.drop(feature)
@@ -98,17 +101,17 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def drop(self, feature: int) -> None:
-        """Take a chosen feature out again."""
+        """Remove a selected feature."""
 
     @abstractmethod
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
 
 
 class ExhaustiveEngine(SearchEngine):
-    """A model that judges every neighbouring set: the best change is picked from all of them.
+    """Base class of engines that evaluate every neighbouring subset.
 
-    It has ``error`` and ``squared_error``, the criterion and the squared one as it stands.
+    Subclasses have ``error`` and ``squared_error``, the current criterion and squared criterion.
     """
 
     design: Any
@@ -119,18 +122,18 @@ class ExhaustiveEngine(SearchEngine):
     @property
     @abstractmethod
     def counts(self) -> bool:
-        """Whether mistakes are counted, so that the squared criterion settles ties."""
+        """Whether mistakes are counted, so that the squared criterion breaks ties."""
 
     @abstractmethod
     def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
-        """The criterion, or the squared one, with each of some features added."""
+        """Return the criterion, or the squared one, with each of some features added."""
 
     @abstractmethod
     def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        """Return the criterion with each selected feature removed, in the order of ``chosen``."""
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best single addition."""
+        """Return the best single addition."""
         which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
         errors = self.additions(which)
         second = self._squared_with if self.counts else None
@@ -140,7 +143,7 @@ class ExhaustiveEngine(SearchEngine):
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single removal; all are judged, whatever ``below`` is."""
+        """Return the best single removal; all are evaluated, whatever ``below`` is."""
         which = np.array(self.chosen, dtype=np.intp)
         keep = slice(None) if features is None else np.isin(which, list(features))
         errors = self.errors_without()[keep]
@@ -153,7 +156,7 @@ class ExhaustiveEngine(SearchEngine):
         return Second(errors, worth, self.empty_squared)
 
     def _worth(self, features: NDArray[np.intp], errors: Floats, now: str) -> Floats:
-        """What additions are compared by: errors, or what they gain per cost."""
+        """Return the values by which additions are compared: errors, or gains per cost."""
         if self.costs is None:
             return errors
         return self.costs.worth(features, errors, getattr(self, now))
@@ -176,7 +179,7 @@ def _inside(name: str) -> property:
 
 
 class Wrapped(Generic[Inner]):
-    """Answers all questions but those on updates, from the model inside."""
+    """Model that delegates everything except updates to an inner model."""
 
     chosen: list[int] = _inside("chosen")  # type: ignore[assignment]
     error: float = _inside("error")  # type: ignore[assignment]
@@ -188,19 +191,19 @@ class Wrapped(Generic[Inner]):
         self.model = model
 
     def standard_error(self) -> float:
-        """Standard error of the criterion."""
+        """Return the standard error of the criterion."""
         return self.model.standard_error()
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen columns."""
+        """Return the coefficients of the selected columns."""
         return self.model.coef()
 
     def intercept(self) -> Floats:
-        """The constant term."""
+        """Return the intercept."""
         return self.model.intercept()
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = copy.copy(self)
         other.model = self.model.duplicate()
         return other

@@ -1,4 +1,4 @@
-"""From what a user asks to a ``SearchSpec``: parameters checked, columns found, sizes settled."""
+"""Validate user parameters and create a ``SearchSpec``."""
 
 import hashlib
 import math
@@ -40,10 +40,10 @@ from sparsepath.system.arrays import Floats, Indices, Vector
 
 @dataclass(frozen=True)
 class SearchSpec:
-    """What is asked of a search; the same for every penalty.
+    """Search parameters, shared by all penalties.
 
-    ``size`` is the one to which the search goes, and ``most`` the largest that a backward path may
-    have; ``names`` are for messages.
+    ``size`` is the size at which the search ends, and ``most`` the largest size of a backward path;
+    ``names`` are for messages.
     """
 
     search: str = "forward"
@@ -72,11 +72,11 @@ class SearchSpec:
         return self.search == "backward"
 
     def named(self, columns: Iterable[int]) -> str:
-        """Columns in a message."""
+        """Return columns for a message."""
         return named_columns(columns, self.names)
 
     def name(self) -> str:
-        """A short name for what decides the moves: equal moves, equal name."""
+        """Return a key of everything that determines the moves."""
         columns = tuple(self.candidates)
         plain = (self.search, self.size, self.loss.key, columns, self.forced, self.epsilon)
         more = (self.pooled, self.groups, self.start, sorted(self.parents.items()))
@@ -93,7 +93,7 @@ class SearchSpec:
 
     @property
     def criterion(self) -> str:
-        """What the errors are: how samples are left out, and what is counted."""
+        """Return the name of the criterion: how samples are left out, and the loss."""
         how = "leave-pair-out" if self.loss.pairs else "leave-one-out"
         if self.splits is not None:
             how = label_of(self.splits)
@@ -106,7 +106,7 @@ class SearchSpec:
         return named(how, self.loss.label)
 
     def sets(self, constant: NDArray[np.bool_]) -> Constraints:
-        """What the sets on the path must hold to."""
+        """Return the constraints on subsets of the path."""
         return Constraints(
             self.candidates,
             constant,
@@ -122,8 +122,8 @@ class SearchSpec:
 class Parameters:
     """Validated parameters of a search; raises ``InputError`` if they are invalid.
 
-    ``of`` has the parameters by the names of ``SparseRLSRegressor``, be it an estimator or the call
-    of a function; ``criterion`` is its loss, and ``cv`` can be read more than once.
+    ``of`` has the parameters by the names of ``SparseRLSRegressor`` (an estimator or a function
+    call); ``criterion`` is the loss; ``cv`` can be read repeatedly.
     """
 
     of: Any
@@ -152,7 +152,7 @@ class Parameters:
         _ = self.most
 
     def _check_time(self) -> None:
-        """Refuse a time budget for searches without one, and a checkpoint for those with one."""
+        """Raise an error for a time budget or checkpoint that the search does not support."""
         asked = self.of
         if asked.search in TIMED:
             if getattr(asked, "checkpoint", None) is not None:
@@ -170,17 +170,17 @@ class Parameters:
 
     @property
     def choose(self) -> Any:
-        """The rule by which a size is chosen; a function leaves that to its caller."""
+        """Rule that chooses a size; None for functions."""
         return getattr(self.of, "choose", "min")
 
     @property
     def names(self) -> NDArray[Any] | None:
-        """What the columns are called."""
+        """Names of the columns."""
         return getattr(self.of, "feature_names_in_", None)
 
     @property
     def most(self) -> float:
-        """The largest size that a path may have."""
+        """Largest size of a path."""
         count = self.of.max_features
         if count is None:
             return np.inf
@@ -196,7 +196,7 @@ class Parameters:
         design: Design,
         queries: Indices | None = None,
     ) -> SearchSpec:
-        """What is asked, of these data."""
+        """Return the search parameters for these data."""
         asked, n, names = self.of, design.n_features, self.names
         forced, start, forbidden = self._columns(design)
         closed = set(forbidden)
@@ -223,7 +223,7 @@ class Parameters:
         return SearchSpec(size=self._size(given, design), **given)
 
     def _columns(self, design: Design) -> tuple[list[int], list[int], list[int]]:
-        """The columns that are forced, started from and forbidden."""
+        """Return forced, start and forbidden columns."""
         names = self.names
         forced, start, forbidden = (
             column_indices(getattr(self.of, what), names, design.n_features, what)
@@ -241,7 +241,7 @@ class Parameters:
         return forced, start, forbidden
 
     def _size(self, asked: dict[str, Any], design: Design) -> int:
-        """The largest size of a search; raises an error if no path can reach it."""
+        """Return the largest size of a search; raise an error if no path can reach it."""
         down, most, least, given = asked["search"] == "backward", asked["most"], 0, 0
         if asked["forced"] or asked["start"] or asked["costs"] is not None:
             spec = SearchSpec(**{**asked, "search": "backward"})
@@ -263,7 +263,7 @@ class Parameters:
         return int(min(most, usable))
 
     def _check_choice(self, least: int, most: float, n: int) -> None:
-        """Refuse a size that no path can have; one that the path then has not is another matter."""
+        """Raise an error for a size that no path can have."""
         if not is_size(size := self.choose) or least <= size <= min(most, n):
             return
         why = f"there are only {n} features"
@@ -286,21 +286,21 @@ class Parameters:
         return Costs(costs_of(self.of.feature_costs, n), budget)
 
     def _splits(self, X: Any, labels: Any, groups: Vector) -> Splits | None:
-        """The splits of ``cv``; None if samples are left out one at a time."""
+        """Return the splits of ``cv``; None for leave-one-out."""
         classes = self.criterion.coded or isinstance(self.of, ClassifierMixin)
         singly = not self.criterion.pairs
         return read_splits(self.cv, X, labels, groups, classifier=classes, leave_one_out=singly)
 
 
 def penalty(alpha: Any) -> float:
-    """A finite number, zero or more."""
+    """Return a finite penalty of at least zero, or raise an error."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
         raise InputError(f"alpha={alpha!r}; penalties must be finite numbers, zero or more.")
     return float(alpha)
 
 
 def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
-    """Targets as a criterion needs them, m x T: numbers, or class labels as +-1."""
+    """Return targets in the form of a criterion, m x T: numbers, or class labels as +-1."""
     if not loss.coded:
         return check_target(y, len(weights))[0]
     if np.ndim(y) > 1 and np.shape(y)[1] > 1:
@@ -317,7 +317,7 @@ def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
 
 
 def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
-    """One rule or several."""
+    """Return stopping rules as a list; one or several are allowed."""
     if callable(stop) and not isinstance(stop, type):
         return (stop,)
     rules = None if isinstance(stop, (str, type)) or not isinstance(stop, Iterable) else tuple(stop)
@@ -330,7 +330,7 @@ def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
 
 
 def costs_of(feature_costs: Any, n: int) -> Floats:
-    """What every feature costs: given, or one."""
+    """Return the cost of every feature; default: one."""
     if feature_costs is None:
         return np.ones(n)
     try:
@@ -346,14 +346,14 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
 
 
 def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
-    """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
+    """Return the rule that chooses the size: "min" instead of "one_se" without a standard error."""
     one_se = isinstance(choose, str) and choose == "one_se"
     errors_se = (se for path in paths.values() for se in path.errors_se.tolist())
     return "min" if one_se and not any(map(math.isfinite, errors_se)) else choose
 
 
 def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:
-    """Say that the rule of one standard error could not be used."""
+    """Warn that "one_se" could not be used."""
     if rule_for(choose, paths) != choose:
         warn_user(
             f"choose='one_se' needs a standard error, and {how} has none: the size of the least "
@@ -365,7 +365,7 @@ def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str)
 
 
 def check_squares(design: Design, names: Names) -> None:
-    """Raise an error if squares of a column overflow; warn if they are zero."""
+    """Raise an error if squares of a column overflow; warn if they underflow."""
     refuse_overflows(design, names)
     faint = (design.sizes < math.sqrt(FEW_DIGITS) * design.scales).nonzero()[0]
     if not len(faint):
@@ -379,12 +379,12 @@ def check_squares(design: Design, names: Names) -> None:
 
 
 def refuse_overflows(design: Design, names: Names) -> None:
-    """Columns whose squares are infinite are refused."""
+    """Raise an error for columns whose squares are infinite."""
     refuse_wide(~np.isfinite(design.squares + design.sizes), names)
 
 
 def warn_still(spec: SearchSpec, sums: SplitSums | None, alphas: Sequence[float]) -> None:
-    """Warn about candidates that are skipped because of a single training part."""
+    """Warn about candidates that are skipped because of a single training fold."""
     if sums is None or spec.backward:
         return
     still = sums.still(min(alphas))
@@ -398,5 +398,5 @@ def warn_still(spec: SearchSpec, sums: SplitSums | None, alphas: Sequence[float]
 
 
 def longest(groups: Sequence[tuple[int, ...]]) -> int:
-    """The most columns of a path whose length was left open: every group counts as a feature."""
+    """Return the default maximum size of a path; every group counts as a feature."""
     return sum(sorted(map(len, groups))[-LONGEST_PATH:]) if groups else LONGEST_PATH

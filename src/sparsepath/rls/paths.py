@@ -1,4 +1,4 @@
-"""Selection paths of regularised least squares: the checked function, without a class."""
+"""``rls_path``: selection paths of regularised least squares without an estimator."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,7 +206,7 @@ def rls_path(
 
 @dataclass(frozen=True, eq=False)
 class RLSProblem:
-    """Data made ready, and what is asked of them: all that a search needs but its penalty."""
+    """Prepared data and search parameters, without a penalty."""
 
     design: Design
     Y: Floats
@@ -220,12 +220,12 @@ class RLSProblem:
         tell: Callable[[], object] | None,
         checkpoint: str | Path | None,
     ) -> None:
-        """Search, and leave on the trail what was found; see ``driver.run``."""
+        """Run the search and record it on the trail; see ``driver.run``."""
         more: Any = {"trail": trail, "tell": tell, "checkpoint": checkpoint}
         search_for(self.design, self.Y, alpha, self.spec, sums=self.sums, **more)
 
     def found(self, trail: SearchTrail, alpha: float) -> Found | None:
-        """What a search has found; if no set was met that may be on a path, the last one met."""
+        """Return the result of a search; without a valid subset, the last one."""
         steps = list(trail.steps.values())
         if not steps and trail.passed is not None:
             steps = [trail.passed]
@@ -243,13 +243,13 @@ class RLSProblem:
         )
 
     def data(self, y: Any) -> dict[str, Any]:
-        """What a path says of its data, with targets y."""
+        """Return the data record of the path, with targets y."""
         m, n = self.design.n_samples, self.design.n_features
         return {"n_samples": m, "n_features": n, "fingerprint": self.design.name(y)}
 
 
 def design_for(parameters: Parameters, X: Any, weights: Floats, threads: Threads) -> Design:
-    """The data made ready, numbers that floating point cannot square refused."""
+    """Return prepared data; columns whose squares overflow raise an error."""
     design = make_design(
         X,
         weights,
@@ -265,14 +265,14 @@ def design_for(parameters: Parameters, X: Any, weights: Floats, threads: Threads
 def sums_for(
     design: Design, Y: Floats, spec: SearchSpec, alphas: Sequence[float]
 ) -> SplitSums | None:
-    """The sums that splits need; a word on columns that do not vary in some training part."""
+    """Return the sums for the splits; warn about columns that are constant in a training fold."""
     sums = make_sums(design, Y, spec)
     warn_still(spec, sums, alphas)
     return sums
 
 
 def endings(path: SelectionPath, trail: SearchTrail, spec: SearchSpec) -> list[str]:
-    """What is to be said of a path that ends before its time."""
+    """Warn if a path ended early."""
     reason = ENDS.get(path.stopped)
     if trail.passed is not None:
         reason = f"{reason or 'it was stopped'} before it came down to max_features and the budget"

@@ -53,19 +53,19 @@ ROWS_PER_COLUMN = 10
 
 
 class Penalties(NamedTuple):
-    """The penalty that the search used, and that of the coefficients."""
+    """Penalty of the search, and penalty of the coefficients."""
 
     search: float
     refit: float
 
 
 def penalty_matters(n_samples: int, n_features: int) -> bool:
-    """Whether the data are few enough, and wide enough, to choose a penalty for them."""
+    """Return whether the data are small and wide enough for the choice of a penalty to matter."""
     return n_samples <= MOST_SAMPLES and n_samples < ROWS_PER_COLUMN * n_features
 
 
 class GivenPenalties:
-    """Searches with given penalties, whose models are used as they are."""
+    """Searches with given penalties, whose models are used unchanged."""
 
     def __init__(self, estimator: Any, alphas: Sequence[float]) -> None:
         self.estimators: Mapping[Any, Any] = {
@@ -76,14 +76,14 @@ class GivenPenalties:
     def outputs(
         self, name: float, found: Searched, train: Indices, test: Indices
     ) -> Mapping[Penalties, Mapping[int, Floats]]:
-        """What the models of a search put out."""
+        """Return the outputs of the models of a search."""
         return {Penalties(name, name): found.outputs(test)}
 
 
 class PenaltyGrid(GivenPenalties):
     """Two searches, and refits of their columns with several penalties.
 
-    The strongest refit is preferred, and then the first of the searches.
+    The strongest refit is preferred, then the first search.
     """
 
     def __init__(self, estimator: Any, X: Any, Y: Floats, weights: Floats, scale: float) -> None:
@@ -98,7 +98,7 @@ class PenaltyGrid(GivenPenalties):
     def outputs(
         self, name: float, found: Searched, train: Indices, test: Indices
     ) -> Mapping[Penalties, Mapping[int, Floats]]:
-        """What the refitted models put out, by size."""
+        """Return the outputs of the refitted models, by size."""
         given = self._X[train], self._Y[train], self._weights[train]
         each = Refits(*given, **self._options).outputs(found.subsets, self._refits, self._X[test])
         return {
@@ -110,7 +110,9 @@ class PenaltyGrid(GivenPenalties):
 def refitted(
     path: SelectionPath, alpha: float, X: Any, Y: Floats, weights: Floats, **options: bool
 ) -> SelectionPath:
-    """The path with coefficients of another penalty; its errors remain those of the search."""
+    """Return the path with coefficients of another penalty; its errors are still those of the
+    search.
+    """
     subsets = dict(zip(path.sizes, path.subsets, strict=True))
     models = Refits(X, Y, weights, **options).models(subsets, alpha)
     steps = []
@@ -121,6 +123,6 @@ def refitted(
 
 
 def scale_of(design: Design) -> float:
-    """The mean squared norm of the columns that vary, as they are scaled."""
+    """Return the mean squared norm of the varying columns, after scaling."""
     live = design.squares[~design.constant]
     return design.total if design.standardize or not len(live) else float(live.mean())

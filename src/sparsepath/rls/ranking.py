@@ -146,14 +146,16 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
+        """Run the search and choose a size.
 
         Parameters
         ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
         y : array of shape (n_samples,)
-            What to rank by, the largest first.
+            Values to rank by, the largest first.
         groups : array of shape (n_samples,), optional
-            The query of every sample: samples of the same query are ranked among each other.
+            Query of every sample: samples of the same query are ranked among each other.
         """
         given, X = opened(self, X, y, groups=groups)
         Y = one_target(y, X.shape[0])
@@ -178,7 +180,13 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         return "rank-rls"
 
     def predict(self, X: Any) -> Floats:
-        """Scores: the larger, the higher in the order."""
+        """Return scores; a larger score means a higher rank.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        """
         return self._scores(X)[:, 0]
 
     def score(
@@ -188,18 +196,19 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """The share of pairs in the right order (concordance); pairs of equal scores count half.
+        """Return the fraction of pairs in the right order (concordance); tied scores count one
+        half.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Features.
         y : array of shape (n_samples,)
-            What to rank by; pairs with equal values do not count.
+            Values to rank by; pairs with equal values do not count.
         sample_weight : array of shape (n_samples,), optional
-            A pair weighs the product of its samples' weights.
+            The weight of a pair is the product of the weights of its samples.
         groups : array of shape (n_samples,), optional
-            The query of every sample; pairs of different queries do not count.
+            Query of every sample; pairs of different queries do not count.
         """
         check_is_fitted(self)
         model = Linear(self.selected_, self.coef_[self.selected_, None], np.zeros(1))
@@ -215,7 +224,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
 
 def _codes(groups: ArrayLike | None, m: int) -> NDArray[np.intp]:
-    """The query of every sample as a whole number from zero."""
+    """Return the query of every sample as an integer from zero."""
     if groups is None:
         return np.zeros(m, dtype=np.intp)
     labels = np.asarray(groups)

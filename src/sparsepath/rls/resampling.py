@@ -29,10 +29,10 @@ CRITERION = "leave-one-out squared error (selection error)"
 def search_many(
     estimator: Any, X: Any, Y: Floats, given: Any, repetitions: Sequence[Repetition]
 ) -> Iterator[Searched] | None:
-    """What each repetition leaves; None if the search is not the plain one.
+    """Return the result of each repetition; None if the search is not the plain one.
 
-    ``X`` and ``Y`` (samples x targets) are checked; a part in which a column of Y does not vary is
-    another problem, with fewer classes or nothing to learn.
+    ``X`` and ``Y`` (samples x targets) are checked. A part in which a column of Y is constant is a
+    different problem.
     """
     if not _is_plain(estimator) or set(given) - {"sample_weight"} or not _is_moderate(X):
         return None
@@ -59,15 +59,15 @@ def _is_plain(estimator: Any) -> bool:
 
 
 def _penalty(estimator: Any) -> Any:
-    """``alpha``; without validation, as here, "auto" is a number."""
+    """Return ``alpha``; "auto" is a number here, because there is no validation."""
     auto = isinstance(estimator.alpha, str) and estimator.alpha == AUTO
     return PLAIN if auto else estimator.alpha
 
 
 def _is_moderate(X: Any) -> bool:
-    """Whether all squares can be held; where they cannot, a fit says which columns those are.
+    """Return whether no squares overflow; otherwise an individual fit names the columns.
 
-    Sparse data have nothing to share and are fitted one by one.
+    Sparse data share nothing and are fitted individually.
     """
     if not isinstance(X, np.ndarray):
         return False
@@ -122,7 +122,7 @@ def _searched(
 
 
 def _longest(estimator: Any, weights: Floats, rows: NDArray[np.intp] | None) -> int:
-    """The size to which the search of an estimator goes in some of the rows."""
+    """Return the maximum size of an estimator's search on some rows."""
     if estimator.max_features is not None:
         return int(estimator.max_features)
     counted = int(np.count_nonzero(weights if rows is None else weights[rows]))
@@ -142,7 +142,7 @@ def _rows(some: Sequence[Repetition], m: int) -> list[NDArray[np.intp]] | None:
 
 
 def _one(found: Searches, i: int, X: Any, size: int) -> Searched:
-    """One of the problems, to the size that its own search would go to."""
+    """Return the result of one problem, up to the maximum size of its own search."""
     k = min(int(found.sizes[i]), size)
     subsets = {j: tuple(found.subsets[i, :j].tolist()) for j in range(k + 1)}
     errors = dict(enumerate(found.errors[i, : k + 1].tolist()))

@@ -1,10 +1,9 @@
-"""Searches over sets of features: which change comes next, and when to stop.
+"""Searches over subsets of features: which change is next, and when to stop.
 
-Four searches over the interface of ``model.py``: ``best_addition``, ``best_removal``,
-``best_exchange``, ``add`` and ``drop``. ``constraints.py`` says which features may enter and leave.
-A ``SearchTrail`` records every change: the best set of each size, the moves, the clock, and when to
-stop. What is fitted and how it is judged is the engine's business, so that every engine is searched
-by the same functions.
+The searches use only the interface of ``model.py``: ``best_addition``, ``best_removal``,
+``best_exchange``, ``add`` and ``drop``. ``constraints.py`` says which features may be added and
+removed. A ``SearchTrail`` records every change. Model and criterion are the engine's task, so the
+same searches work with every engine.
 """
 
 import numpy as np
@@ -18,9 +17,9 @@ from sparsepath.rls.update import TIE_FLOOR, Update, limit
 def forward(
     model: Model, trail: SearchTrail, sets: Constraints, *, epsilon: float | None = None
 ) -> None:
-    """Add the best feature until the model has as many as it may have (greedy RLS).
+    """Add the best feature until the maximum size (greedy RLS).
 
-    With ``epsilon`` it stops before an addition that gains less.
+    With ``epsilon``, stop before an addition that gains less.
     """
     while len(model.chosen) < sets.most:
         update = _addition(model, trail, sets)
@@ -38,11 +37,11 @@ def forward(
 def floating(
     model: Model, trail: SearchTrail, sets: Constraints, *, epsilon: float | None = None
 ) -> None:
-    """Add the best feature, then drop while that costs less than half of what the step gained.
+    """Add the best feature, then remove features while that costs less than half of the gain.
 
-    Floating RLS, which stops when an addition gains less than ``epsilon``. Without
-    ``epsilon`` the search goes on as far as it may; beyond the minimum, where additions no longer
-    gain anything, a feature is dropped only if that beats the best set known of the smaller size.
+    This is floating RLS, which stops when an addition gains less than ``epsilon``. Without
+    ``epsilon`` it continues to the maximum size; beyond the minimum, where additions gain nothing,
+    a feature is removed only if that beats the best subset of the smaller size.
     """
     gains, made = _so_far(trail, sets)
     while True:
@@ -86,9 +85,10 @@ Units = frozenset[int]
 def _so_far(
     trail: SearchTrail, sets: Constraints
 ) -> tuple[dict[int, float], set[tuple[Units, Units]]]:
-    """From the updates so far: what the last addition to each size gained, and the removals made.
+    """Return, from the updates so far, the gain of the last addition to each size, and past
+    removals.
 
-    A removal is not made twice from the same set, even if rounding makes it look worth while.
+    A removal is not repeated from the same subset, even if rounding makes it look beneficial.
     """
     gains: dict[int, float] = {}
     made: set[tuple[Units, Units]] = set()
@@ -105,20 +105,21 @@ def _so_far(
 def worthwhile(
     after: float, error: float, gain: float, smaller: float | None, empty: float
 ) -> bool:
-    """Whether a removal costs less than half the gain and beats the best set of that size.
+    """Return whether a removal costs less than half the gain and beats the best subset of that
+    size.
 
-    ``after`` and ``error`` are the criterion after and before it, ``gain`` what the last addition
-    to this size gained, ``smaller`` the criterion of the best set known of the smaller size.
+    ``after`` and ``error`` are the criterion after and before it, ``gain`` is the gain of the last
+    addition to this size, and ``smaller`` the criterion of the best subset of the smaller size.
     """
     better = smaller is None or limit(after, empty) < smaller
     return better and (gain <= 0 or after - error <= 0.5 * gain)
 
 
 def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
-    """Drop the feature that is missed least, from all candidates down to the forced ones.
+    """Remove the least useful feature repeatedly, from all candidates down to the forced ones.
 
-    Every removal keeps to the sets that came before, so small models are as good as the larger
-    ones they come from; starting from all features costs one addition each.
+    The quality of small models depends on the larger ones; starting from all features costs one
+    addition each.
     """
     while leaving := sets.leaving(model.chosen):
         update = model.best_removal(leaving)
@@ -132,7 +133,7 @@ def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
 
 
 def with_swaps(model: Model, trail: SearchTrail, sets: Constraints) -> None:
-    """Add the best feature, then exchange one chosen for one other feature while that helps."""
+    """Add the best feature, then exchange single features while that helps."""
     met = _met(trail, sets)
     halfway = bool(trail.updates) and trail.updates[-1].action == "drop"
     if halfway and _complete(model, trail, sets, met):
@@ -153,10 +154,10 @@ def with_swaps(model: Model, trail: SearchTrail, sets: Constraints) -> None:
 
 
 def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Units]) -> bool:
-    """Make the best exchange while there is one that helps; return whether to stop.
+    """Make the best exchange that helps, if any; return whether to stop.
 
-    It must lower the criterion by more than rounding does, and lead to a set that was not ``met``
-    since the last addition (before that, sets had fewer units), so that there is an end.
+    It must lower the criterion by more than rounding, and lead to a subset not visited since the
+    last addition, so the loop ends.
     """
     while not model.vanished:
         best: tuple[int, Update] | None = None
@@ -186,7 +187,7 @@ def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Unit
 
 
 def _complete(model: Model, trail: SearchTrail, sets: Constraints, met: set[Units]) -> bool:
-    """Make the second half of an exchange whose first half an earlier run made."""
+    """Complete an exchange whose first half an earlier run made."""
     others = sets.entering(model.chosen, but=[trail.updates[-1].feature])
     costs, model.costs = model.costs, None
     update = model.best_addition(others)
@@ -204,7 +205,7 @@ def _enter(
 
 
 def _met(trail: SearchTrail, sets: Constraints) -> set[Units]:
-    """From the updates so far: the sets met since the last addition that was no exchange."""
+    """Return the subsets visited since the last addition that was not part of an exchange."""
     met, halfway = {sets.units(trail.start)}, False
     for update, _, after in trail.history():
         if update.action == "add":
@@ -214,7 +215,7 @@ def _met(trail: SearchTrail, sets: Constraints) -> set[Units]:
 
 
 def _addition(model: Model, trail: SearchTrail, sets: Constraints) -> Update | None:
-    """The best addition, or None with the reason noted."""
+    """Return the best addition, or None after recording the reason."""
     if model.vanished:
         trail.stopped = "residuals vanished" if model.empty_error > 0 else "target vanished"
         return None

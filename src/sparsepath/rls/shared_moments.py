@@ -1,6 +1,6 @@
 """Searches on parts of the same rows, which share products of columns.
 
-Products over the rows of a part are those over all rows less those over the rows left out.
+Products over the rows of a part are the total minus those over the held-out rows.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ FEW_INEXACT = 10  # columns to each that is not, at least, for sums to serve a p
 
 @dataclass
 class Problems:
-    """What the problems have in common, and what differs."""
+    """Common and individual data of the problems."""
 
     X: Any
     Y: Floats
@@ -47,11 +47,11 @@ class Problems:
 
 
 class PartSums(NamedTuple):
-    """Over some rows, of columns less their means over all.
+    """Sums over some rows, of columns minus their overall means.
 
-    Products of some columns with all; of all with the sides, which are the targets, less their
-    means, if these are the same for every part, and the roots of the weights; of the sides with
-    each other; and squares of all columns.
+    Products of some columns with all; of all columns with the sides, which are the centred targets
+    if common to all parts, and the roots of the weights; of the sides with each other; and squares
+    of all columns.
     """
 
     products: Floats
@@ -104,7 +104,7 @@ class SharedParts:
         self._last = {rows.tobytes(): i for i, (_, rows) in enumerate(self._base)}
 
     def _wanted(self, whole: Design) -> NDArray[np.intp]:
-        """The columns with which products are taken."""
+        """Return the columns whose products are computed."""
         of, n = self._problems, self._X.shape[1]
         likely = np.array(of.likely, dtype=np.intp)
         step = len(likely) or of.size
@@ -130,7 +130,7 @@ class SharedParts:
 
     @staticmethod
     def serve(problems: Problems) -> bool:
-        """Whether products of columns cost less than what the searches would take of them."""
+        """Return whether computing products costs less than the searches would."""
         X, rows = problems.X, problems.rows
         if rows is None or problems.weights.ndim > 1 or not isinstance(X, np.ndarray):
             return False
@@ -140,7 +140,7 @@ class SharedParts:
         return few * fewer <= needed and 8 * n * (few * (len(rows) + 2) + m) <= default_memory()
 
     def _sums(self, parts: Sequence[NDArray[np.intp]], threads: Threads) -> list[PartSums]:
-        """Over each of some parts that have no row in common, in one pass over the columns."""
+        """Return sums over each of some disjoint parts, in one pass over the columns."""
         X, (m, n) = self._X.T, self._X.shape
         every = len(self._columns) == n
         part_of = np.full(m, len(parts))
@@ -174,14 +174,14 @@ class SharedParts:
         return found
 
     def _space(self, n: int, rows: int) -> tuple[Floats, Floats]:
-        """Room for some rows, features by samples: a new one costs as much as filling it."""
+        """Return reused memory for some rows, features by samples."""
         space = self._spaces.pop() if self._spaces else np.zeros(0)
         if space.size < n * rows:
             space = np.empty(n * rows)
         return space, space[: n * rows].reshape(n, rows)
 
     def prepare(self, some: Sequence[int], threads: Threads) -> None:
-        """Take the sums that these parts need, and drop those that no later part does."""
+        """Compute the sums that these parts need, and drop those that no later part needs."""
         self._known = {key: of for key, of in self._known.items() if self._last[key] >= some[0]}
         bases = {rows.tobytes(): rows for _, rows in (self._base[i] for i in some)}
         new = [(key, rows) for key, rows in bases.items() if key not in self._known]
@@ -190,9 +190,9 @@ class SharedParts:
         self._known |= {key: of for (key, _), of in zip(new, sums, strict=True)}
 
     def search(self, i: int, alone: Threads) -> ForwardPath | None:
-        """The path of part i; None if it is better searched by itself.
+        """Return the path of part i; None if it should be searched individually.
 
-        That is if rows come twice in it, or few columns are known well by sums.
+        That is the case if rows occur twice in it, or sums are too imprecise for many columns.
         """
         if self._inside[i].max() > 1:
             return None
@@ -235,7 +235,7 @@ class SharedParts:
         return found
 
     def _sums_of(self, i: int) -> tuple[PartSums, Floats, PartSums]:
-        """Sums whose products less these are those over part i, and its sums without products."""
+        """Return sums to subtract from the total for part i, and its sums without products."""
         outside, rows = self._base[i]
         base = self._known[rows.tobytes()]
         if not outside:
@@ -244,7 +244,7 @@ class SharedParts:
         return self._total, base.products, PartSums(base.products[:0], *rest)
 
     def _shifts(self, design: Design) -> tuple[Floats, Floats]:
-        """What other means than those of all rows add to products: ef' + fe'."""
+        """Return the correction of products for other means: ef' + fe'."""
         mu, total = self._means, design.total
         if design.fit_intercept:
             off = design.means - mu
@@ -255,14 +255,16 @@ class SharedParts:
 
 
 def wanted(problems: Problems) -> int:
-    """With how many columns products are taken; with all, if it is with most."""
+    """Return the number of columns whose products are computed; all if it is most of them."""
     n = problems.X.shape[1]
     few = (len(problems.likely) or problems.size) * (1 + AHEAD)
     return n if 2 * few > n or problems.Y.ndim == 3 else few
 
 
 def fewer(inside: NDArray[np.intp]) -> tuple[bool, NDArray[np.intp]]:
-    """Whether fewer rows are left out than are inside, and the fewer; of halves the second."""
+    """Return whether fewer rows are held out than used, and the smaller set; of halves the
+    second.
+    """
     left_out, rows = np.flatnonzero(inside == 0), np.flatnonzero(inside)
     outside = (len(left_out), inside[0] == 0) < (len(rows), inside[0] > 0)
     return outside, left_out if outside else rows

@@ -29,14 +29,14 @@ Subsets = Mapping[int, Sequence[int]]
 
 @dataclass(frozen=True, eq=False)
 class _Chain:
-    """Columns in order of entry, and how many of them each size has."""
+    """Columns in order of entry, and their number at each size."""
 
     columns: Indices
     sizes: tuple[int, ...]
 
 
 def _chains(subsets: Subsets) -> Iterator[_Chain]:
-    """One for all sets if each is the beginning of the largest; else one for each."""
+    """Return one chain if the subsets are nested in order of entry; else one per subset."""
     largest = tuple(subsets[max(subsets)])
     if all(tuple(subset) == largest[: len(subset)] for subset in subsets.values()):
         yield _Chain(np.array(largest, dtype=np.intp), tuple(subsets))
@@ -46,15 +46,18 @@ def _chains(subsets: Subsets) -> Iterator[_Chain]:
 
 
 class Refits:
-    """Ridge models of sets of columns, fitted to some samples.
+    """Ridge models of subsets of columns, fitted to some samples.
 
     Parameters
     ----------
     X : array or sparse matrix, samples x features
+        Features.
     Y : array, samples x targets
+        Targets.
     weights : array, one per sample
+        Sample weights.
     fit_intercept, standardize : bool
-        Whether to fit an intercept, and whether to penalise columns as if they had unit variance.
+        Whether to fit an intercept, and to scale columns to unit variance for the penalty.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class Refits:
         self._y = Y - self._mean
 
     def outputs(self, subsets: Subsets, alphas: Sequence[float], X: Any) -> dict[int, Floats]:
-        """What the models put out for other samples, by size: penalties x samples x targets."""
+        """Return the outputs for other samples, by size: penalties x samples x targets."""
         found: dict[int, Floats] = {}
         for chain in _chains(subsets):
             Z, c, centre, scale = self._columns(chain.columns)
@@ -83,7 +86,7 @@ class Refits:
         return found
 
     def models(self, subsets: Subsets, alpha: float) -> dict[int, tuple[Floats, Floats]]:
-        """Coefficients (columns x targets) in the units of the data and intercept, by size."""
+        """Return coefficients (columns x targets) in units of the data and intercept, by size."""
         found: dict[int, tuple[Floats, Floats]] = {}
         for chain in _chains(subsets):
             Z, c, centre, scale = self._columns(chain.columns)
@@ -94,7 +97,7 @@ class Refits:
         return found
 
     def _columns(self, which: Indices) -> tuple[Floats, Floats, Floats, Floats]:
-        """Products of some columns with each other and with the targets; centres and scales."""
+        """Return products of some columns with each other and the targets; centres and scales."""
         X, w = _dense(self._X, which), self._weights
         centre = w @ X / self._total if self._fit_intercept else np.zeros(len(which))
         X = X - centre
@@ -111,7 +114,7 @@ class Refits:
 
 
 def _factors(Z: Floats, c: Floats, alphas: Sequence[float]) -> Iterator[tuple[Floats, Floats]]:
-    """L and z of every penalty."""
+    """Return L and z of every penalty."""
     G = Z.T @ Z
     squares = np.diag(G).copy()
     for alpha in alphas:
@@ -125,7 +128,7 @@ def _factors(Z: Floats, c: Floats, alphas: Sequence[float]) -> Iterator[tuple[Fl
 
 
 def _solved(L: Floats, b: Floats, *, transposed: bool = False) -> Floats:
-    """L^-1 b, or L'^-1 b, of a lower triangle."""
+    """Return L^-1 b, or L'^-1 b, of a lower triangle."""
     if not len(L):
         return np.zeros(b.shape)
     return np.asarray(dtrtrs(L, b, lower=1, trans=int(transposed))[0])

@@ -55,7 +55,7 @@ EXPLAINED = 1e-10  # part of a column's square that is left, from which it count
 
 
 def permutations(seed: int, step: int, count: int, m: int) -> Iterator[NDArray[np.intp]]:
-    """The permutations of m samples for a step of the search; the same for the same numbers."""
+    """Return the permutations of m samples for a step of the search; deterministic."""
     rng = np.random.default_rng([seed, step])
     for _ in range(count):
         yield rng.permutation(m)
@@ -70,10 +70,10 @@ def p_value(
     candidates: Iterable[int],
     dealt: Iterable[NDArray[np.intp]],
 ) -> float:
-    """The p-value of adding a feature to the chosen ones; see the module.
+    """Return the p-value of adding a feature; see the module docstring.
 
-    ``candidates`` are all that might be added, ``dealt`` permutations of the samples that have
-    weight.
+    ``candidates`` are all features that might be added, ``dealt`` permutations of the samples with
+    positive weight.
     """
     g = np.sqrt(design.weights)[:, None]
     counted = np.flatnonzero(design.weights > 0)
@@ -94,7 +94,9 @@ def p_value(
     pivots = np.where(allowed, s + alpha, 1.0)[:, None]
 
     def shares(V: Floats) -> Floats:
-        """The share of J that every feature takes away, for targets V: n x m x T -> n x count."""
+        """Return the fraction of J that every feature removes, for targets V: n x m x T -> n x
+        count.
+        """
         count, T = V.shape[1], V.shape[2]
         V = V.reshape(len(V), count * T)
         PV = project(V)
@@ -118,7 +120,7 @@ def p_value(
 
 
 def _noise(r: Floats, g: Floats, Z: Floats, centre: bool) -> Floats:
-    """The residuals in the units of the target, of equal variance; all weights are positive."""
+    """Return residuals of equal variance in units of the target; all weights are positive."""
     e = r / g
     if centre:
         e = e - e.mean(0)
@@ -128,7 +130,9 @@ def _noise(r: Floats, g: Floats, Z: Floats, centre: bool) -> Floats:
 
 
 def _basis(design: Design, alpha: float, chosen: list[int], g: Floats) -> Floats:
-    """Z with P = P0 - ZZ': the upper part of an orthonormal basis of X over sqrt(alpha) I."""
+    """Return Z with P = P0 - ZZ': the upper part of an orthonormal basis of X over
+    sqrt(alpha) I.
+    """
     k = len(chosen)
     X = np.column_stack([np.zeros((len(g), 0)), *(g[:, 0] * design.column(i) for i in chosen)])
     return np.linalg.qr(np.vstack([X, np.sqrt(alpha) * np.eye(k)]))[0][: len(g)]

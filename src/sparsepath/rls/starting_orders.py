@@ -1,8 +1,8 @@
-"""Orders of features that a strong search begins with, beside those of its own criterion.
+"""Initial orders of features for a strong search, from other criteria.
 
-Under other penalties a forward search takes other ways: a weak one takes what fits best together, a
-strong one what goes with the target by itself. Least angle regression weighs the features that
-come in together. None of them decides anything: the sets are judged by the criterion of the search.
+Forward searches with other penalties select other features: a weak penalty those that fit best
+jointly, a strong one those most correlated with the target. Least angle regression is a third
+order. The criterion of the search evaluates all resulting subsets.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ PENALTIES = (1e-4, 1e-2, 1.0)  # as parts of the mean square of a column, times 
 def starting_orders(
     design: Design, Y: Floats, spec: SearchSpec, sums: SplitSums | None
 ) -> Iterator[Callable[[], Sequence[int]]]:
-    """Functions that give an order each, the quickest first."""
+    """Return functions that return an order each, the fastest first."""
     if _fits(design, spec):
         yield lambda: least_angle(design, Y, spec)
     scale = float(design.squares[~design.constant].mean()) if not design.constant.all() else 1.0
@@ -35,7 +35,7 @@ def starting_orders(
 def forward_order(
     design: Design, Y: Floats, alpha: float, spec: SearchSpec, sums: SplitSums | None
 ) -> list[int]:
-    """The order in which features enter a forward search under another penalty."""
+    """Return the order of entry in a forward search with another penalty."""
     model = make_model(design, Y, alpha, spec, sums)
     trail = SearchTrail()
     trail.begin(model)
@@ -45,7 +45,9 @@ def forward_order(
 
 
 def least_angle(design: Design, Y: Floats, spec: SearchSpec) -> list[int]:
-    """The order of least angle regression; of several targets, on what they have most in common."""
+    """Return the order of least angle regression; for several targets, of their first principal
+    component.
+    """
     live = np.array([i for i in spec.candidates if not design.constant[i]], dtype=np.intp)
     roots = np.sqrt(design.weights)[:, None]
     targets = roots * (Y - np.average(Y, axis=0, weights=design.weights))
@@ -59,7 +61,7 @@ def least_angle(design: Design, Y: Floats, spec: SearchSpec) -> list[int]:
 
 
 def _fits(design: Design, spec: SearchSpec) -> bool:
-    """Whether there is room for a copy of the data."""
+    """Return whether a copy of the data fits into memory."""
     if design.streamed:
         return False
     room = default_memory() if spec.memory is None else spec.memory

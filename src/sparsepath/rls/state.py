@@ -1,4 +1,4 @@
-"""``rls_state``: the interface of every engine, for a search of one's own."""
+"""``rls_state``: the engine interface for custom searches."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,14 +25,15 @@ from sparsepath.system.threads import Threads
 
 
 class RLSState(Wrapped[Model]):
-    """A model that grows and shrinks feature by feature; ``rls_state`` makes one.
+    """A model that is changed feature by feature; created by ``rls_state``.
 
     Attributes
     ----------
     chosen : list of int
-        The features in the model, in order of entry.
+        Selected features, in order of entry.
     error : float
-        Its exact criterion; ``standard_error()``, ``coef()`` and ``intercept()`` go with it.
+        Exact criterion of the current model; see also ``standard_error()``, ``coef()`` and
+        ``intercept()``.
     """
 
     def __init__(self, model: Model, problem: RLSProblem, alpha: float, run: Run) -> None:
@@ -42,38 +43,37 @@ class RLSState(Wrapped[Model]):
         self._trail.begin(model)
 
     def best_addition(self, features: Iterable[int] | Iterable[str] | None = None) -> Update | None:
-        """The best single addition, judged by the criterion after it.
+        """Return the best single addition, by the criterion after it.
 
         Parameters
         ----------
         features : iterable of int or str, optional
-            The candidates, by number or by name; default all that are not chosen and not constant.
+            Candidates, by index or name; default: all that are neither selected nor constant.
 
         Returns
         -------
         Update or None
-            None if nothing can be added. Ties go to the lowest index, ties of counts to the least
-            squared criterion first.
+            None if nothing can be added. The lowest index breaks ties; ties of counts are first
+            broken by the squared criterion.
         """
         return self.model.best_addition(self._some(features))
 
     def best_removal(
         self, features: Iterable[int] | Iterable[str] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single removal, judged by the criterion after it.
+        """Return the best single removal, by the criterion after it.
 
         Parameters
         ----------
         features : iterable of int or str, optional
-            Those that may be dropped, by number or by name; default all chosen ones.
+            Candidates, by index or name; default: all selected features.
         below : float
-            Removals that leave the criterion higher than this are of no interest: the answer may
-            then be None, and is found sooner.
+            The result may be None if all removals leave the criterion above this; this is faster.
 
         Returns
         -------
         Update or None
-            None if nothing can be dropped.
+            None if nothing can be removed.
         """
         return self.model.best_removal(self._some(features), below)
 
@@ -83,16 +83,16 @@ class RLSState(Wrapped[Model]):
         features: Iterable[int] | Iterable[str] | None = None,
         below: float = np.inf,
     ) -> Update | None:
-        """The best addition once a chosen feature is dropped, without making either change.
+        """Return the best addition after removing a selected feature, without changing the model.
 
         Parameters
         ----------
         feature : int or str
-            The chosen feature that goes.
+            Selected feature to remove.
         features : iterable of int or str, optional
-            Those that may come in its place; default all that are not chosen and not constant.
+            Candidates, by index or name; default: all that are neither selected nor constant.
         below : float
-            Only exchanges that bring the criterion below this are of interest.
+            Return only an exchange that brings the criterion below this.
 
         Returns
         -------
@@ -105,11 +105,23 @@ class RLSState(Wrapped[Model]):
         return self.model.best_exchange(column, self._some(features), below)
 
     def add(self, feature: int | str) -> None:
-        """Add a feature, by number or by name."""
+        """Add a feature.
+
+        Parameters
+        ----------
+        feature : int or str
+            Index or name.
+        """
         self._change("add", feature)
 
     def drop(self, feature: int | str) -> None:
-        """Take a chosen feature out again."""
+        """Remove a selected feature.
+
+        Parameters
+        ----------
+        feature : int or str
+            Index or name.
+        """
         self._change("drop", feature)
 
     def _change(self, action: str, feature: int | str) -> None:
@@ -124,16 +136,16 @@ class RLSState(Wrapped[Model]):
         features: Iterable[int] | Iterable[str] | None = None,
         below: float = np.inf,
     ) -> Update | None:
-        """The former name of ``best_addition`` and ``best_removal``.
+        """Former name of ``best_addition`` and ``best_removal``.
 
         Parameters
         ----------
         action : {"add", "drop"}
             Which of the two.
         features : iterable of int or str, optional
-            As of these.
+            Candidates, by index or name.
         below : float
-            As of ``best_removal``.
+            Threshold of ``best_removal``.
         """
         _check_action(action)
         _warn_former("find_best_update", "best_addition and best_removal")
@@ -142,25 +154,25 @@ class RLSState(Wrapped[Model]):
         )
 
     def apply_update(self, update: Update) -> None:
-        """The former name of ``add`` and ``drop``.
+        """Former name of ``add`` and ``drop``.
 
         Parameters
         ----------
         update : Update
-            The change to make.
+            The change to apply.
         """
         _check_action(update.action)
         _warn_former("apply_update", "add and drop")
         self._change(update.action, update.feature)
 
     def path(self) -> SelectionPath:
-        """The best set of each size that this state has been at, as a selection path."""
+        """Return the best subset of each size visited so far, as a selection path."""
         found = self._problem.found(self._trail, self._alpha)
         assert found is not None  # it began somewhere
         return self._run.made(found, stopped="")
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = super().duplicate()
         other._trail = self._trail.duplicate()
         return other

@@ -1,13 +1,13 @@
-"""Rules that end a search; ``a | b`` ends it when either says so, ``a & b`` when both do.
+"""Rules that end a search; ``a | b`` ends it when either applies, ``a & b`` when both do.
 
-A search stops when any of its rules says so. A rule is any function of the trail so far that
-returns why to stop, or nothing. A trail begins with the error of the empty model, or of the forced
-features and the start set, or, going backward, of the largest model that may be on the path.
+A rule is any function of the trail so far that returns a reason to stop, or None. A trail begins
+with the error of the empty model, or of the forced features and the start set, or, for a backward
+search, of the largest valid model.
 
-``MaxT`` is asked before an addition is made, also if it is the second half of an exchange; the
-others after each update: one feature or one group that came or went, or one exchange as a whole.
-When a search goes on from a checkpoint these are asked again as the updates are made again, so that
-it ends where it had ended; the clock of ``TimeLimit`` goes on from that of the earlier run.
+``MaxT`` is evaluated before an addition, also as the second half of an exchange; the others after
+each update: one feature or group added or removed, or one complete exchange. When a search resumes
+from a checkpoint, these are evaluated again as the updates are repeated, so that it ends where it
+had ended; ``TimeLimit`` includes the time of the earlier run.
 """
 
 from dataclasses import dataclass
@@ -28,23 +28,23 @@ NO_MISTAKES = "no mistakes left"
 
 
 class StopRule:
-    """What the rules here share; a subclass says something in ``__call__`` or in ``before``."""
+    """Base class of rules; a subclass implements ``__call__`` or ``before``."""
 
     judges_additions = False  # whether ``before`` has something to say
     judges_moves = True  # whether ``__call__`` has
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> "StopRule":
-        """The rule for one search, bound to its problem."""
+        """Return the rule for one search, bound to its problem."""
         return self
 
     def __call__(self, trail: SearchTrail) -> str | None:
-        """Why to stop after a move; None to go on."""
+        """Return a reason to stop after a move; None to continue."""
         return None
 
     def before(
         self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
-        """Why to stop before this addition, the best of the candidates; None to go on."""
+        """Return a reason to stop before this addition, the best candidate; None to continue."""
         return None
 
     def __or__(self, other: Rule) -> "AnyOf":
@@ -65,20 +65,20 @@ def _judges(rule: Rule) -> bool:
 
 
 def begun(rule: Rule, design: Design, Y: Floats, alpha: float) -> Rule:
-    """The rule for one search; plain functions need no problem."""
+    """Return the rule for one search; plain functions need no binding."""
     return rule.begin(design, Y, alpha) if isinstance(rule, StopRule) else rule
 
 
 def asked_before(
     rule: Rule, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
 ) -> str | None:
-    """What a rule says before an addition; plain functions are silent then."""
+    """Return the reason of a rule before an addition; plain functions give none."""
     return rule.before(trail, model, update, candidates) if isinstance(rule, StopRule) else None
 
 
 @dataclass(frozen=True)
 class _TwoRules(StopRule):
-    """Two rules as one."""
+    """Combination of two rules."""
 
     one: Rule
     other: Rule
@@ -88,14 +88,14 @@ class _TwoRules(StopRule):
         return _judges(self.one) or _judges(self.other)
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
-        """Both, bound to the problem."""
+        """Return both rules, bound to the problem."""
         both = (begun(rule, design, Y, alpha) for rule in (self.one, self.other))
         return type(self)(*both)
 
 
 @dataclass(frozen=True)
 class AnyOf(_TwoRules):
-    """Stop when one of two rules says so."""
+    """Stop when either rule applies."""
 
     def __call__(self, trail: SearchTrail) -> str | None:
         return self.one(trail) or self.other(trail)
@@ -103,17 +103,17 @@ class AnyOf(_TwoRules):
     def before(
         self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
-        """What the first says, or else the second."""
+        """Return the reason of the first rule, or else of the second."""
         about = (trail, model, update, candidates)
         return asked_before(self.one, *about) or asked_before(self.other, *about)
 
 
 @dataclass(frozen=True)
 class AllOf(_TwoRules):
-    """Stop when two rules say so at the same time.
+    """Stop when both rules apply at the same time.
 
-    If one of them judges additions, both are asked before each addition; one that does not has
-    nothing to say before the first update.
+    If one of them is evaluated before additions, both are; a rule that is normally evaluated after
+    updates does not apply before the first update.
     """
 
     def __call__(self, trail: SearchTrail) -> str | None:
@@ -122,7 +122,7 @@ class AllOf(_TwoRules):
     def before(
         self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
-        """What both say, if both say something."""
+        """Return both reasons, if both rules apply."""
         if not self.judges_additions:
             return None
 
@@ -140,10 +140,10 @@ def _both(one: str | None, other: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class NoMistakes(StopRule):
-    """End a search that counts mistakes when there are none left: no addition could gain.
+    """End a search that counts mistakes when none are left, because no addition can gain.
 
-    It is asked before an addition, so that a floating search may still drop what is not needed. Up
-    to the requested ``size`` the search continues nevertheless.
+    It is evaluated before an addition, so that a floating search may still remove features. Up to
+    the requested ``size`` the search continues.
     """
 
     size: int = 0
@@ -152,17 +152,17 @@ class NoMistakes(StopRule):
     def before(
         self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
-        """Whether the error is zero."""
+        """Return a reason if the error is zero."""
         return NO_MISTAKES if model.error == 0 and len(model.chosen) >= self.size else None
 
 
 @dataclass(frozen=True)
 class Tolerance(StopRule):
-    """Stop when the best error of the newest size is not better by this fraction.
+    """Stop when a new size does not lower the error by this fraction.
 
-    Compared with the next smaller size on the path: with ``Tolerance(0.01)`` a feature, or a group
-    that enters as one, must lower the criterion by one per cent of what it was. A backward search
-    stops at the first removal of one that had done so.
+    The error is compared with the next smaller size on the path: with ``Tolerance(0.01)``, a
+    feature or group must lower the criterion by one per cent. A backward search stops at the first
+    removal of such a feature.
     """
 
     fraction: float
@@ -184,9 +184,9 @@ class Tolerance(StopRule):
 
 @dataclass(frozen=True)
 class Patience(StopRule):
-    """Stop when this many updates in a row have not brought a new least error.
+    """Stop when this many updates in a row have not lowered the minimum error.
 
-    An update is one feature or one group of columns that came or went, or one exchange.
+    An update is one feature or group added or removed, or one exchange.
     """
 
     moves: int
@@ -202,7 +202,7 @@ class Patience(StopRule):
 
 @dataclass(frozen=True)
 class TimeLimit(StopRule):
-    """Stop after the first move that ends later than this many seconds from the start."""
+    """Stop after the first move that ends later than this many seconds after the start."""
 
     seconds: float
 
@@ -215,7 +215,7 @@ class TimeLimit(StopRule):
 
 @dataclass(frozen=True)
 class PastOneSE(StopRule):
-    """Stop once the error has risen from its least value by one standard error."""
+    """Stop once the error is one standard error above its minimum."""
 
     def __call__(self, trail: SearchTrail) -> str | None:
         least = min(trail.steps.values(), key=lambda step: step.error)
@@ -224,22 +224,22 @@ class PastOneSE(StopRule):
 
 @dataclass(frozen=True)
 class MaxT(StopRule):
-    """Stop when the best candidate gains no more than chance would, by a permutation test.
+    """Stop when the best candidate is not significant, by a permutation test.
 
-    Before each addition the residuals of the current model are permuted, and the candidate's gain
-    is held against the distribution of the largest gain over all candidates (see
-    ``sparsepath.rls.significance``); the search stops if its p-value exceeds the level. The gain is
-    that in squared error, whatever the loss of the search. It costs as much as that many products
-    X'v per step, taken as products of matrices.
+    Before each addition, the residuals of the current model are permuted, and the candidate's gain
+    is compared with the distribution of the largest gain over all candidates (see
+    ``sparsepath.rls.significance``). The search stops if the p-value exceeds the level. The gain is
+    in squared error, whatever the loss of the search. A step costs ``n_permutations`` products X'v,
+    computed as matrix products.
 
     Parameters
     ----------
     level : float
-        The largest p-value of a feature that is let in.
+        Largest p-value at which a feature is added.
     n_permutations : int
-        The least p-value is one over this number plus one.
+        Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
     seed : int
-        Of the permutations.
+        Random seed of the permutations.
     """
 
     level: float = 0.05
@@ -259,13 +259,13 @@ class MaxT(StopRule):
         count("MaxT: seed", self.seed, 0)
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
-        """The test on the data of the search."""
+        """Return the test on the data of the search."""
         return _MaxTest(self, design, Y, alpha)
 
 
 @dataclass(frozen=True)
 class _MaxTest(StopRule):
-    """``MaxT`` with the problem it is about."""
+    """``MaxT`` bound to its problem."""
 
     rule: MaxT
     design: Design
@@ -277,7 +277,7 @@ class _MaxTest(StopRule):
     def before(
         self, trail: SearchTrail, model: Model, update: Update, candidates: NDArray[np.intp]
     ) -> str | None:
-        """Why to stop: the p-value is above the level."""
+        """Return a reason to stop if the p-value is above the level."""
         counted = self.design.n_counted
         rule = self.rule
         dealt = permutations(rule.seed, len(trail.moves), rule.n_permutations, counted)

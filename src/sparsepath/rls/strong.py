@@ -41,7 +41,7 @@ FULL = ("no group fits", "budget")  # what no longer holds once another set was 
 
 @dataclass(frozen=True, order=True)
 class Member:
-    """A set in a beam, with its features in order of entry."""
+    """A subset in a beam, with its features in order of entry."""
 
     error: float
     number: int  # in order of discovery: the earlier of equals comes first
@@ -49,7 +49,7 @@ class Member:
 
 
 class _Ended(Exception):  # noqa: N818
-    """The time budget is used up, or a callback stops the search."""
+    """Raised when the time budget is used up, or a callback stops the search."""
 
 
 def strong(
@@ -60,10 +60,9 @@ def strong(
     orders: Iterable[Callable[[], Sequence[int]]] = (),
     seconds: float = np.inf,
 ) -> None:
-    """Improve a beam of sets of every size until nothing helps.
+    """Improve a beam of subsets of every size until no change helps.
 
-    ``orders`` give more orders of features to begin with; ``seconds`` end the search early, with
-    what was found by then.
+    ``orders`` return further orders of features to start with; ``seconds`` limit the run time.
     """
     base = model.duplicate()
     others = [(find, trail.apart(), model.duplicate()) for find in (forward, floating)]
@@ -90,7 +89,7 @@ def strong(
 
 
 class _Beams:
-    """The best sets of every size, and the moves between them."""
+    """Best subsets of every size, and the moves between them."""
 
     def __init__(
         self, base: Model, trail: SearchTrail, sets: Constraints, seconds: float, largest: int
@@ -112,7 +111,7 @@ class _Beams:
             raise _Ended
 
     def at(self, columns: Sequence[int]) -> Model:
-        """The model of a set, made from the one that the search began with."""
+        """Return the model of a subset, derived from the initial model."""
         model, wanted = self.base.duplicate(), set(columns)
         for i in list(model.chosen):
             if i not in wanted and i in model.chosen:
@@ -123,7 +122,7 @@ class _Beams:
         return model
 
     def follow(self, order: Sequence[int]) -> None:
-        """Offer the sets that arise when features enter in an order, as far as they may."""
+        """Offer the subsets that arise when features are added in an order."""
         model = self.base.duplicate()
         for feature in order:
             self.check()
@@ -140,7 +139,9 @@ class _Beams:
             self.offer(model)
 
     def offer(self, model: Model) -> None:
-        """Put a set into the beam of its size if it is good enough, and on the path if best."""
+        """Put a subset into the beam of its size if it is good enough, and on the path if it is the
+        best.
+        """
         units = self.sets.units(model.chosen)
         size, error = len(model.chosen), float(model.error)
         if units in self.met or not error < self._worst(size):
@@ -157,12 +158,12 @@ class _Beams:
                 raise _Ended
 
     def _worst(self, size: int) -> float:
-        """The criterion from which on a set of a size is not good enough."""
+        """Return the criterion above which a subset of a size is not good enough."""
         beam = self.beams.get(size, [])
         return beam[-1].error if len(beam) == WIDTH else np.inf
 
     def improve(self) -> None:
-        """Expand the sets of all beams, up and down through the sizes; then try pairs."""
+        """Expand the subsets of all beams, up and down through the sizes; then try pairs."""
         while True:
             before = len(self.expanded)
             sizes = range(self.least, max(self.beams) + BEYOND + 1)
@@ -173,12 +174,12 @@ class _Beams:
                 return
 
     def _next(self, size: int) -> Member | None:
-        """The best set of a size that was not expanded."""
+        """Return the best unexpanded subset of a size."""
         beam = self.beams.get(size, ())
         return next((member for member in beam if member.number not in self.expanded), None)
 
     def _expand(self, member: Member) -> None:
-        """Offer the neighbours of a set."""
+        """Offer the neighbours of a subset."""
         self.expanded.add(member.number)
         model, sets = self.at(member.columns), self.sets
         chosen, size = list(model.chosen), len(model.chosen)
@@ -196,7 +197,7 @@ class _Beams:
             self._offer_after(model, size, model.best_removal(leaving))
 
     def _offer_after(self, model: Model, size: int, *updates: Update | None) -> None:
-        """Offer the set after some updates, the last one judged, if it is worth making.
+        """Offer the subset after some updates, the last one evaluated, if it is good enough.
 
         ``size`` is that before the last update.
         """
@@ -216,10 +217,10 @@ class _Beams:
         self.offer(trial)
 
     def _exchange_pairs(self) -> bool:
-        """Exchange two features for two in the best set of every size; whether that helped.
+        """Exchange pairs of features in the best subset of every size; return whether that helped.
 
-        For every first feature the second is the one that is missed least once the first is gone:
-        to try all pairs found one problem of 200 more.
+        For every first feature, the second is the least useful one after the first is removed:
+        trying all pairs improved one more problem of 200.
         """
         before = len(self.met)
         for size in sorted(self.beams):
@@ -234,7 +235,7 @@ class _Beams:
         return len(self.met) > before
 
     def _exchange_pair(self, model: Model, first: int) -> None:
-        """Drop a feature and another, and offer what the two best additions make of the rest."""
+        """Remove a feature and another, and offer the subset after the two best additions."""
         sets, trial, gone = self.sets, model.duplicate(), [first]
         trial.drop(first)
         leaving = sets.leaving(trial.chosen)

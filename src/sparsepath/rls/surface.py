@@ -1,4 +1,4 @@
-"""Penalty and size together: the errors of all paths, and which pair of the two to use."""
+"""Errors for all penalties and sizes, and the choice of a pair."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ class Point(NamedTuple):
 
 
 class Surface:
-    """The criterion over penalties and sizes.
+    """Criterion for all penalties and sizes.
 
     Parameters
     ----------
     paths : mapping of float to SelectionPath
-        The path of every penalty.
+        Path of every penalty.
 
     Examples
     --------
@@ -46,11 +46,11 @@ class Surface:
 
     @property
     def points(self) -> list[Point]:
-        """All pairs of penalty and size, in the order of the paths."""
+        """Return all pairs of penalty and size, in the order of the paths."""
         return list(map(Point._make, self._numbers()))
 
     def _numbers(self) -> Iterator[tuple[float, int, float, float]]:
-        """The same as plain tuples, which are fast to create."""
+        """Return the points as plain tuples, which are fast to create."""
         for alpha, path in self.paths.items():
             errors = path.errors.tolist(), path.errors_se.tolist()
             yield from zip(repeat(alpha), path.sizes, *errors, strict=False)
@@ -58,11 +58,13 @@ class Surface:
     def choose(self, rule: Any) -> tuple[float, int]:
         """Return the penalty and the size that a rule selects.
 
-        ``"min"``: the least error of all; of equals the smallest size, then the largest penalty.
-        ``"one_se"``: of all pairs whose error is at most the least plus its standard error, the
-        smallest size, then the least error, then the largest penalty. A float: the same with
-        (1 + rule) times the least error as the limit. An int: that size, with the penalty of least
-        error at it.
+        Parameters
+        ----------
+        rule : {"min", "one_se"}, int or float
+            "min": the minimum error; the smallest size, then the largest penalty, breaks ties.
+            "one_se": among all pairs within one standard error of the minimum, the smallest size,
+            then the lowest error, then the largest penalty. A float: as "one_se" with (1 + rule)
+            times the minimum as the limit. An int: that size, with its best penalty.
         """
         check_rule(rule)
         points = [
@@ -82,7 +84,9 @@ class Surface:
         return -alpha, size
 
     def settle(self, rule: Any) -> tuple[float, int]:
-        """As ``choose``, but for a size that no path has the nearest there is; see the path's."""
+        """Return the result of ``choose``, with the nearest size if no path has the
+        requested one.
+        """
         if is_size(rule):
             paths = self.paths.values()
             rule = nearest(
@@ -94,9 +98,13 @@ class Surface:
         return self.choose(rule)
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per penalty and size: alpha, size, error, error_se, features.
+        """Return a data frame with one row per penalty and size: alpha, size, error, error_se,
+        features.
 
-        The frame is of ``backend`` ("pandas", "polars" or "pyarrow"), or of the first installed.
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
         """
         points = self.points
         columns: dict[str, list[Any]] = {
@@ -106,7 +114,13 @@ class Surface:
         return make_frame(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the error against the size, a line for every penalty."""
+        """Draw the error against the size, one line per penalty.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on.
+        """
         lines = {f"alpha {alpha:.4g}": path for alpha, path in sorted(self.paths.items())}
         label = next(iter(self.paths.values())).error_label
         return plots.plot_lines({n: (p.sizes, p.errors) for n, p in lines.items()}, label, ax=ax)

@@ -37,7 +37,7 @@ class RidgeProducts:
 
     @classmethod
     def of(cls, design: Design, Y: Floats, alpha: float) -> "RidgeProducts":
-        """Those of all columns of a design."""
+        """Return those of all columns of a design."""
         M = design.scales[:, None] * design.products * design.scales
         M[np.diag_indices_from(M)] += alpha
         w = design.weights[:, None]
@@ -45,24 +45,24 @@ class RidgeProducts:
         return cls(M, design.dot(w * target), float((w * target**2).sum()))
 
     def only(self, columns: NDArray[np.intp]) -> "RidgeProducts":
-        """Those of some of the columns."""
+        """Return those of some columns."""
         return RidgeProducts(self.M[np.ix_(columns, columns)], self.b[columns], self.yy)
 
     def factor(self, columns: NDArray[np.intp] | list[int]) -> tuple[Floats, Floats]:
-        """L and the coefficients of some columns."""
+        """Return L and the coefficients of some columns."""
         columns = np.asarray(columns, dtype=np.intp)
         L = cholesky(self.M[np.ix_(columns, columns)], lower=True)
         return L, cho_solve((L, True), self.b[columns])
 
     def value(self, columns: NDArray[np.intp] | list[int]) -> float:
-        """F of some columns."""
+        """Return F of some columns."""
         if not len(columns):
             return self.yy
         return self.yy - float((self.b[columns] * self.factor(columns)[1]).sum())
 
 
 class TrainingModel(SearchEngine):
-    """A model judged by its penalised training error; it only serves to find sets."""
+    """A model with the penalised training error as criterion; used only to find subsets."""
 
     def __init__(self, products: RidgeProducts, constant: NDArray[np.bool_]) -> None:
         self.products, self.constant = products, constant
@@ -94,18 +94,18 @@ class TrainingModel(SearchEngine):
         self._choose([*self.chosen, feature])
 
     def drop(self, feature: int) -> None:
-        """Remove a chosen feature."""
+        """Remove a selected feature."""
         self._choose([i for i in self.chosen if i != feature])
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best single addition."""
+        """Return the best single addition."""
         which = np.arange(len(self._after)) if features is None else np.array(list(features), int)
         return pick("add", which, self._after[which], self.empty_error)
 
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single removal."""
+        """Return the best single removal."""
         inverse = cho_solve((self._L, True), np.eye(len(self.chosen)))
         errors = self.error + (self._w**2).sum(1) / inverse.diagonal()
         which = np.array(self.chosen, dtype=np.intp)
@@ -116,23 +116,23 @@ class TrainingModel(SearchEngine):
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left to explain."""
+        """Return whether nothing is left to explain."""
         return self.error <= VANISHED * self.empty_error
 
     def standard_error(self) -> float:
-        """There is none."""
+        """Return NaN: a training error has no standard error."""
         return float("nan")
 
     def coef(self) -> Floats:
-        """Coefficients of the columns as they stand."""
+        """Return the coefficients of the scaled columns."""
         return self._w
 
     def intercept(self) -> Floats:
-        """Of centred targets."""
+        """Intercept for centred targets."""
         return np.zeros(self._w.shape[1])
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other

@@ -1,4 +1,4 @@
-"""Changes of the chosen set, and how the best of several is picked."""
+"""Changes of the selected subset, and the choice of the best one."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,9 @@ class Update:
     squared: float = field(default=np.nan, compare=False)
 
     def beats(self, other: "Update", gain: float) -> bool:
-        """Whether it is better by the fraction ``gain``; equal counts are settled by squares."""
+        """Return whether it is better by the fraction ``gain``; squares break ties of equal
+        counts.
+        """
         if self.error < other.error * (1 - gain):
             return True
         tied = self.error <= other.error * (1 + gain)
@@ -51,15 +53,15 @@ class Update:
 
 @dataclass(frozen=True)
 class Costs:
-    """What features cost: additions are judged by gain per cost, within a total budget."""
+    """Costs of features: additions are compared by gain per cost, within a total budget."""
 
     of: Floats  # (n_features,): the cost of each feature, above zero
     budget: float = np.inf  # what all chosen features together may cost
 
     def worth(self, features: NDArray[np.intp], errors: Floats, now: float) -> Floats:
-        """Lower is better: minus the gain per cost; where there is a loss, the loss times the cost.
+        """Return values to minimise: minus the gain per cost; for a loss, the loss times the cost.
 
-        It grows with the error for every feature, so a lower bound of the error gives one of it.
+        The value increases with the error, so a lower bound of the error gives one of the value.
         """
         gain = now - errors
         cost = self.of[features]
@@ -67,12 +69,12 @@ class Costs:
 
 
 def limit(least: float, empty_error: float) -> float:
-    """Values up to here are as good as ``least``."""
+    """Return the largest criterion value that counts as a tie with ``least``."""
     return float(least + TIE * abs(least) + TIE_FLOOR * empty_error)
 
 
 class Second(NamedTuple):
-    """The squared criterion of some updates, what they are compared by, and the empty model's."""
+    """Squared criterion of some updates, the values to compare, and that of the empty model."""
 
     errors: Floats
     values: Floats
@@ -87,10 +89,11 @@ def pick(
     values: Floats | None = None,
     second: Callable[[NDArray[np.intp]], Second] | None = None,
 ) -> Update | None:
-    """The update with the least value (default: the criterion), ties to the lowest index.
+    """Return the update with the minimum value (default: the criterion); the lowest index breaks
+    ties.
 
-    Before that, ties go to the least value of a second criterion, if there is one: it is asked
-    for the tied features only. None if there is no update with a finite criterion.
+    A second criterion, if given, breaks ties first; it is evaluated for tied features only. None if
+    no update has a finite criterion.
     """
     values = errors if values is None else values
     least = float(values[values.argmin()]) if len(values) else math.inf
@@ -109,7 +112,7 @@ def pick(
 
 
 def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
-    """True for these of n columns; a range of them takes no time.
+    """Return a mask of n columns; fast for a range.
 
     >>> marked(range(1, 3), 4).tolist(), marked((0, 3), 4).tolist()
     ([False, True, True, False], [True, False, False, True])
@@ -123,7 +126,7 @@ def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
 
 
 def mask_of(features: Iterable[int] | None, n: int) -> NDArray[np.bool_] | None:
-    """True for the features given, of n columns; None stands for all."""
+    """Return a mask of features, of n columns; None means all."""
     return None if features is None else _mask(features, n)
 
 
@@ -137,7 +140,7 @@ def _mask(features: Iterable[int], n: int) -> NDArray[np.bool_]:
 def enterable(
     constant: NDArray[np.bool_], chosen: list[int], features: Iterable[int] | None
 ) -> NDArray[np.bool_]:
-    """Which features may be added: not constant, not selected, and allowed."""
+    """Return which features may be added: not constant, not selected, and allowed."""
     allowed = ~constant
     if features is not None:
         allowed &= _mask(features, len(allowed))

@@ -1,1 +1,1 @@
-"""What is minimised: losses of leave-one-out residuals."""
+"""Criteria of the search: losses of cross-validation residuals."""

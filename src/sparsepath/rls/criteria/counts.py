@@ -26,7 +26,7 @@ from sparsepath.system.arrays import Floats
 
 
 class ZeroOne(Loss):
-    """One for a mistake: the error rate."""
+    """Error rate: one for each mistake."""
 
     name = "zero_one"
     coded = True
@@ -36,7 +36,7 @@ class ZeroOne(Loss):
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
-        """The weight v where another class wins."""
+        """Return the weight v where another class wins."""
         column = columns_like(p)
         several = len(residuals) > 1
         room = p * (2.0 * g if several else g)[column]
@@ -56,13 +56,13 @@ class ZeroOne(Loss):
 
 
 class Balanced(ZeroOne):
-    """The mean of the error rates of the classes."""
+    """Mean of the error rates of the classes."""
 
     name = "balanced"
     balanced = True
 
     def sample_weights(self, Y: Floats, weights: Floats) -> Floats:
-        """The weights v of the mean: every class that is present weighs the same."""
+        """Return the weights v of the mean: every class that is present has the same total."""
         label = np.sign(Y[:, 0]) if Y.shape[1] == 1 else Y.argmax(1)
         _, index = np.unique(label, return_inverse=True)
         total = np.bincount(index, weights)

@@ -29,7 +29,7 @@ ROOM = 1e-10  # 1 - leverage below this: the sample decides its own prediction, 
 
 
 class Criterion:
-    """What a search minimises."""
+    """A criterion of the search."""
 
     name: ClassVar[str] = ""  # for messages, and for checkpoints
     coded: ClassVar[bool] = False  # whether it is for classes, coded +-1
@@ -47,19 +47,19 @@ class Criterion:
     needs: ClassVar[str] = "samples of positive weight"  # what a test part must have to be judged
 
     def __init_subclass__(cls) -> None:
-        """Loops are those of a class with its own costs: a class that changes these has none."""
+        """A subclass that changes the loss does not inherit the compiled loops."""
         super().__init_subclass__()
         if {"of", "weighted"} & set(vars(cls)) and "kernel" not in vars(cls):
             cls.kernel = None
 
     @property
     def label(self) -> str:
-        """What its errors are called."""
+        """Name of the errors."""
         return f"{self.name.replace('_', '-')} error"
 
     @property
     def key(self) -> str:
-        """The name with the parameters, if there are any."""
+        """Name with the parameters, if there are any."""
         given = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
         return f"{self.name}({given})" if given else self.name
 
@@ -68,11 +68,11 @@ class Criterion:
 
     @property
     def yardstick(self) -> str | Yardstick:
-        """What predictions for new data are judged by."""
+        """Name of the metric for predictions on new data."""
         return self.name
 
     def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-        """Whether a test part has what it ``needs``."""
+        """Return whether the criterion is defined on a test fold."""
         return bool(weights.sum() > 0)
 
 
@@ -82,46 +82,57 @@ class Loss(Criterion, ABC):
     balanced: ClassVar[bool] = False  # whether every class weighs the same
 
     def blur(self, reach: Any) -> Any:
-        """How little a score of models of this reach may beat its rivals and decide nothing."""
+        """Return the largest difference of scores that counts as a tie, for models of this
+        reach.
+        """
         return NO_DECISION * np.minimum(reach, 1.0) + LABEL_ROUNDING
 
     def sample_weights(self, Y: Floats, weights: Floats) -> Floats:
-        """The weights v of the mean: they sum to one over all samples."""
+        """Return the weights v of the mean; they sum to one over all samples."""
         return weights / weights.sum()
 
     def total(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
-        """Sums over the rows of ``weighted``, one per column: the inner loop of a search."""
+        """Return the sums of ``weighted`` over the rows, one per column (the inner loop of a
+        search).
+        """
         return self.weighted(residuals, p, g, v, Y, blur).sum(0)
 
     @abstractmethod
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
-        """The numbers v_j * loss_j, for one model or, column by column, for several.
+        """Return v_j * loss_j for one model or, column by column, for several.
 
-        Residuals r, one array per target, are of shape (m,), or (m, c) for c models at once, and
-        may be overwritten; so is p = 1 - leverage. g are roots of the sample weights, v weights of
-        the mean, Y targets as given, m x T; ``blur`` is that of each model, for losses that count.
+        Residuals r, one array per target, have shape (m,), or (m, c) for c models, and may be
+        overwritten; so may p = 1 - leverage. g are square roots of the sample weights, v weights of
+        the mean, Y raw targets, m x T; ``blur`` is the tie tolerance of each model, for losses that
+        count mistakes.
         """
 
 
 class ResidualLoss(Loss):
-    """A loss that is a function of the residual alone, summed over targets.
+    """Loss that is a function of the residual, summed over targets.
 
-    To make one of your own, give it a ``name`` and ``of``; whatever is kept in attributes is a
-    parameter and goes into the name of a checkpoint.
+    A subclass defines ``name`` and ``of``. Its attributes are parameters: they are recorded on the
+    path and in checkpoints.
     """
 
     @abstractmethod
     def of(self, e: Floats) -> Floats:
-        """What each residual costs: an array of any shape in, one of the same shape out."""
+        """Return the loss of each residual, in an array of the same shape.
+
+        Parameters
+        ----------
+        e : array
+            Residuals, of any shape.
+        """
 
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
-        """The numbers v_j * of(e_j); zero where the weight is."""
+        """Return v_j * of(e_j); zero where the weight is zero."""
         column = columns_like(p)
         room = p * g[column]
         heavy = room > 0
@@ -137,21 +148,21 @@ class ResidualLoss(Loss):
 
 
 def columns_like(p: Floats) -> Any:
-    """An index that makes vectors over the rows fit p, of one model or of several."""
+    """Return an index that broadcasts vectors over the rows to p, for one or several models."""
     return (slice(None), None) if p.ndim == 2 else slice(None)
 
 
 def sum_of(parts: Iterator[Floats]) -> Floats:
-    """The sum, in the first of them."""
+    """Return the sum, stored in the first array."""
     return reduce(operator.iadd, parts)
 
 
 def per_weight(g: Floats, v: Floats) -> Floats:
-    """V / g^2, constant for the losses that use it; zero where the weight is zero."""
+    """Return v / g^2, constant for the losses that use it; zero where the weight is zero."""
     return np.divide(v, g * g, where=g > 0, out=np.zeros(len(g)))
 
 
 def reach_of(squares: Floats, alpha: float) -> Floats:
-    """Of every column: q / (alpha + q) for its squared norm q."""
+    """Return q / (alpha + q) for every column with squared norm q."""
     whole = squares + alpha
     return np.divide(squares, whole, where=whole > 0, out=np.zeros(len(squares)))

@@ -13,7 +13,7 @@ from sparsepath.system.arrays import Floats
 
 
 class Disagreement(Criterion):
-    """The share of pairs in the wrong order."""
+    """Fraction of pairs in the wrong order."""
 
     name = "disagreement"
     label = "ranking error"
@@ -23,7 +23,7 @@ class Disagreement(Criterion):
     needs = "two samples of the same query with different targets"
 
     def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-        """Whether there is a pair with different targets."""
+        """Return whether there is a pair with different targets."""
         return has_order(Y[:, 0], weights, queries)
 
 
@@ -48,12 +48,12 @@ class PairwiseSquared(Criterion):
     yardstick = "ranking"
 
     def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-        """Whether there is a pair."""
+        """Return whether there is a pair."""
         return pairs_weigh(weights, queries) > 0
 
 
 def has_order(y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-    """Whether two samples of some weight in the same query have different targets."""
+    """Return whether two samples with positive weight in the same query have different targets."""
     counted = weights > 0
     y, queries = y[counted], queries[counted]
     order = np.lexsort((y, queries))
@@ -62,6 +62,8 @@ def has_order(y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
 
 
 def pairs_weigh(weights: Floats, queries: NDArray[np.intp]) -> float:
-    """The weight of all ordered pairs of samples of the same query: i, j and j, i are two."""
+    """Return the weight of all ordered pairs of samples of the same query (i, j and j, i are
+    two).
+    """
     total = np.bincount(queries, weights) if len(queries) else np.zeros(1)
     return float(total @ total - weights @ weights)

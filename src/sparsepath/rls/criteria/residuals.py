@@ -21,7 +21,7 @@ from sparsepath.system.arrays import Floats
 
 
 class Squared(ResidualLoss):
-    """The square of the residual."""
+    """Squared residual."""
 
     name = "squared"
     bounded = True
@@ -36,7 +36,7 @@ class Squared(ResidualLoss):
     def total(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
-        """Sums over the rows of ``weighted``, one per column."""
+        """Return the sums of ``weighted`` over the rows, one per column."""
         if len(residuals) == 1:
             e = np.divide(residuals[0], p, out=residuals[0])
             return per_weight(g, v) @ np.square(e, out=e)
@@ -54,7 +54,7 @@ class Squared(ResidualLoss):
 
 
 class Absolute(ResidualLoss):
-    """The absolute residual."""
+    """Absolute residual."""
 
     name = "absolute"
     kernel = core.Absolute()
@@ -76,7 +76,7 @@ class Absolute(ResidualLoss):
 
 @dataclass(frozen=True, repr=False)
 class Huber(ResidualLoss):
-    """Half the square up to a residual of ``delta``, in the units of the target; a line beyond.
+    """Half the square up to a residual of ``delta``, linear beyond, in units of the target.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Huber(ResidualLoss):
 
 @dataclass(frozen=True, repr=False)
 class LogCosh(ResidualLoss):
-    """Half the square near zero, the absolute residual far off, in the units of the target.
+    """Half the square near zero, the absolute residual far away, in units of the target.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class LogCosh(ResidualLoss):
 
 
 def above_zero(of: str, name: str, value: Any) -> None:
-    """Refuse a parameter of a loss that is no number above zero."""
+    """Raise an error unless a parameter of a loss is a positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         fine = False
     else:

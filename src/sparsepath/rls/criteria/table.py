@@ -22,7 +22,7 @@ QUERIES = _named(PairwiseSquared(), Disagreement())
 
 
 def criterion_of(loss: Any, known: Mapping[str, Criterion]) -> Criterion:
-    """The criterion that is meant: one of those ``known`` by its name, or an object of that kind.
+    """Return a criterion by name, or check an object of a known kind.
 
     >>> criterion_of("huber", NUMBERS)
     huber(delta=1.35)
@@ -36,7 +36,7 @@ def criterion_of(loss: Any, known: Mapping[str, Criterion]) -> Criterion:
 
 
 def _checked(loss: Criterion, known: Mapping[str, Criterion]) -> Criterion:
-    """An object that is of a kind that is known, or a loss of the user's own with all it needs."""
+    """Return an object of a known kind, or a complete custom loss; raise an error otherwise."""
     if type(loss) in map(type, known.values()):
         return loss
     lacks = ""
@@ -56,7 +56,7 @@ def _checked(loss: Criterion, known: Mapping[str, Criterion]) -> Criterion:
 
 
 def _missing(loss: ResidualLoss) -> str:
-    """What the answer of ``of`` to a few residuals lacks."""
+    """Describe what is wrong with the results of a custom ``of``; empty if nothing."""
     e = np.array([[-2.0, -1.0, 0.0], [0.5, 1.0, 4.0]])
     cost = np.asarray(loss.of(e.copy()), dtype=np.float64)
     if cost.shape != e.shape:

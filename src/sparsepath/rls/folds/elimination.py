@@ -34,7 +34,7 @@ LEFT = 1e-3  # part of a diagonal element of A^-1 that is left, below which all 
 
 
 class FoldElimination(FoldModel):
-    """A model over splits that begins with many features and drops them one by one.
+    """Model over splits that starts with many features and removes them one by one.
 
     The parameters are those of ``FoldModel``.
     """
@@ -42,7 +42,7 @@ class FoldElimination(FoldModel):
     _dropping = False
 
     def begin(self, features: Sequence[int]) -> None:
-        """The model on these features."""
+        """Start the model with these features."""
         S, sums = list(features), self.sums
         if not S:
             return
@@ -68,23 +68,23 @@ class FoldElimination(FoldModel):
 
     @property
     def sse(self) -> Floats:
-        """Squared errors on each test part, summed."""
+        """Return the sum of squared errors on each test fold."""
         return self._sse if self._dropping else super().sse
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Return whether the residuals are zero up to rounding."""
         if not self._dropping:
             return super().vanished
         return bool(self._sse.sum() <= VANISHED * self._empty.total_sse)
 
     @property
     def squared_error(self) -> float:
-        """The squared criterion."""
+        """Return the squared criterion."""
         return float((self._sse / self.share).sum()) if self._dropping else super().squared_error
 
     def _set_up(self) -> None:
-        """The inverses, from the sums over the features that are left."""
+        """Compute the inverses from the sums over the remaining features."""
         K, D, c, ed = self._sums_of
         some = np.ix_(np.arange(len(K)), self._left, self._left)
         A, D = K[some] + self.alpha * np.eye(len(self._left)), D[some]
@@ -99,7 +99,7 @@ class FoldElimination(FoldModel):
         self._begun = len(self._left)
 
     def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        """Return the criterion with each selected feature removed, in the order of ``chosen``."""
         if not self._dropping:
             return super().errors_without(squared)
         phi = self._w / self._diagonal(self._inverse)[:, :, None]
@@ -111,13 +111,13 @@ class FoldElimination(FoldModel):
         return np.einsum("fii->fi", A)[:, : len(self._left)]
 
     def _places(self) -> NDArray[np.intp]:
-        """Where the chosen features stand: a free place was taken by the last of them."""
+        """Return the array positions of the selected features."""
         of = np.empty(self._begun_with, dtype=np.intp)
         of[self._left] = np.arange(len(self._left))
         return of[[self._numbers[i] for i in self.chosen]]
 
     def drop(self, b: int) -> None:
-        """Drop a feature."""
+        """Remove a feature."""
         if not self._dropping:
             super().drop(b)
             return
@@ -148,7 +148,7 @@ class FoldElimination(FoldModel):
             self._set_up()
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = super().duplicate()
         if self._dropping:
             for name in ("_inverse", "_B", "_first", "_left"):
@@ -156,7 +156,7 @@ class FoldElimination(FoldModel):
         return other
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        """Return the coefficients of the selected features in units of the data, |S| x T."""
         if not self._dropping:
             return super().coef()
         return self.design.scales[self.chosen, None] * self._w[-1][self._places()]
@@ -174,7 +174,7 @@ class SplitProducts(NamedTuple):
 
 
 def centred_products(sums: SplitSums, S: list[int], fit_intercept: bool) -> SplitProducts:
-    """Products of the columns S over every split, and over all rows."""
+    """Return products of the columns S over every split, and over all rows."""
     F, w = sums.n_splits, sums.weight[:, None, None]
     P, C = np.stack([sums.column(i)[:, S] for i in S], axis=1), sums.xy[:, S]
     x, y = sums.x[:, S, None], sums.y[:, None]
@@ -188,12 +188,14 @@ def centred_products(sums: SplitSums, S: list[int], fit_intercept: bool) -> Spli
 
 
 def _column(A: Floats, place: int, size: int) -> Floats:
-    """A column of symmetric matrices, from their lower triangles."""
+    """Return a column of symmetric matrices stored as lower triangles."""
     return np.concatenate([A[:, place, :place], A[:, place:size, place]], axis=1)
 
 
 def _pivots(A: Floats) -> Floats:
-    """What is left of each diagonal element when those before are eliminated, zero if nothing."""
+    """Return what remains of each diagonal element after elimination of the previous ones, zero if
+    nothing.
+    """
     root = np.sqrt(np.maximum(np.einsum("fii->fi", A), 0.0))  # rounding: nothing can be below it
     root[root == 0] = 1.0
     out = np.zeros(root.shape)

@@ -32,15 +32,15 @@ SHARED_ROWS = 1 << 18  # numbers in the test rows from which threads share a ste
 
 
 class FoldLossModel(FoldModel):
-    """A ``FoldModel`` judged by any loss.
+    """A ``FoldModel`` with any loss.
 
     Parameters
     ----------
     design, Y, alpha, splits, pooled, sums
-        As for ``FoldModel``.
+        The parameters of ``FoldModel``.
     loss : Loss
-        How a test residual is judged; "balanced" is balanced within each test part (or within all
-        test rows, if pooled).
+        Loss of a test residual; "balanced" is balanced within each test fold (or within all test
+        rows, if pooled).
     """
 
     squared = False
@@ -82,11 +82,11 @@ class FoldLossModel(FoldModel):
     # What is judged -----------------------------------------------------------------------------
 
     def _test_rows(self, Y: Floats, design: Design, sums: SplitSums) -> list[NDArray[np.intp]]:
-        """The test rows of every split, in the order in which they are judged."""
+        """Return the test rows of every split, in order of evaluation."""
         return [test for _, test in sums.pairs]
 
     def _weights(self, Y: Floats, design: Design, pooled: bool) -> Floats:
-        """The weights v of the test rows in the mean over a split, or over all if pooled."""
+        """Return the weights v of the test rows in the mean over a split, or over all if pooled."""
         w = design.weights
         if pooled:
             return self.loss.sample_weights(Y[self._rows], w[self._rows])
@@ -98,7 +98,7 @@ class FoldLossModel(FoldModel):
         return core.TestRows(self._starts, self._v, label[self._rows], kernel)
 
     def _empty_residuals(self, Y: Floats, nu: Floats) -> Floats:
-        """What the training means leave of the target on the test rows: T x rows."""
+        """Return the test residuals of the empty model: T x rows."""
         return np.ascontiguousarray((Y[self._rows] - nu[self._split]).T)
 
     def _reset(self) -> None:
@@ -113,14 +113,14 @@ class FoldLossModel(FoldModel):
 
     @property
     def _by_callback(self) -> bool:
-        """Whether the loss is evaluated in NumPy."""
+        """Return whether the loss is evaluated in NumPy."""
         return self.loss.kernel is None
 
     # The model ----------------------------------------------------------------------------------
 
     @property
     def fold_errors(self) -> Floats:
-        """The mean loss on each test part (if pooled: its share of the criterion)."""
+        """Return the mean loss on each test fold (if pooled: its contribution to the criterion)."""
         return self._measured()[1]
 
     def _measured(self) -> tuple[list[int], Floats, float]:
@@ -140,19 +140,21 @@ class FoldLossModel(FoldModel):
 
     @property
     def error(self) -> float:
-        """The criterion of the model as it stands."""
+        """Return the criterion of the current model."""
         return self._measured()[2]
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
+        """Return the standard error of the mean over splits (see ``splits.py``); NaN for a single
+        one.
+        """
         return standard_error(self.fold_errors / self._shares(), self.sums.overlap)
 
     def _shares(self) -> Floats:
-        """The weight of every split in its own part of the criterion."""
+        """Return the weight of every split."""
         return np.add.reduceat(self._v, self._starts[:-1])
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = super().duplicate()
         other._losses = self._losses.copy()
         return other
@@ -167,7 +169,7 @@ class FoldLossModel(FoldModel):
     # Which change is best -----------------------------------------------------------------------
 
     def _errors_by_sums(self) -> Floats:
-        """The criterion with each feature added; what it leaves comes from the test rows."""
+        """Return the criterion with each feature added, from projections on the test rows."""
         n, usable = self.design.n_features, self._core.usable()
         reach = self._reach_with(np.arange(n))
         if self._by_callback:
@@ -196,19 +198,19 @@ class FoldLossModel(FoldModel):
         return errors
 
     def _strips(self, numbers: int) -> Iterator[tuple[int, int, Floats | None]]:
-        """Columns i to j, some at a time, less the training means, unless they are kept."""
+        """Yield blocks of columns minus the training means, unless they are stored."""
         n, width = self.design.n_features, max(1, numbers // max(1, len(self._rows)))
         for i in range(0, n, width):
             j = min(n, i + width)
             yield i, j, None if self._keeps else self._columns(i, j)
 
     def _columns(self, i: int, j: int) -> Floats:
-        """Columns on the test rows, less the means of their training parts."""
+        """Return columns on the test rows minus the means of their training folds."""
         X = self.design.columns(np.arange(i, j))
         return np.ascontiguousarray(X[self._rows] - self._mu[:, i:j][self._split])
 
     def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        """Return the criterion with each selected feature removed, in the order of ``chosen``."""
         if self.rough or squared:
             return super().errors_without(squared)
         reach = self._reach_without()
@@ -231,11 +233,11 @@ class FoldLossModel(FoldModel):
         return np.asarray(reach.sum() - reach)
 
     def _blur(self, reach: Floats) -> Floats:
-        """How little a score may beat its rivals and decide nothing, for models of this reach."""
+        """Return the tie tolerance of scores for models of this reach."""
         return np.asarray(np.broadcast_to(self.loss.blur(reach), reach.shape))
 
     def _by_split(self, residuals: Floats, reach: Floats) -> Floats:
-        """Sums of v * loss over each test part, for residuals T x rows x models."""
+        """Return sums of v * loss over each test fold, for residuals T x rows x models."""
         g = np.sqrt(self.design.weights[self._rows])
         losses = self._weighted(residuals, g, self._v, self._Y[self._rows], reach)
         return np.add.reduceat(losses, self._starts[:-1], axis=0)
@@ -247,7 +249,9 @@ class FoldLossModel(FoldModel):
         return self.loss.weighted(parts, np.ones(parts[0].shape), g, v, Y, self.loss.blur(reach))
 
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
-        """Sums of v * loss over the test rows of split f, for residuals rows x T x models."""
+        """Return sums of v * loss over the test rows of split f, for residuals rows x T x
+        models.
+        """
         test, some = self._tests[f], slice(self._starts[f], self._starts[f + 1])
         g = np.sqrt(self.design.weights[test])
         left = residuals.transpose(1, 0, 2)

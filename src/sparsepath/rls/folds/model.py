@@ -40,11 +40,11 @@ SHARED_COLUMNS = 1 << 15  # columns times splits from which threads share a step
 
 
 class FoldModel(ExhaustiveEngine):
-    """A model on a growing and shrinking set of features, judged by its error on test parts.
+    """Model on a changing subset, with the error on test folds.
 
-    Splits are as a scikit-learn splitter yields them. The error is the mean over splits of the mean
-    squared error on the test part, as ``cross_val_score`` has it; ``pooled``: all squared errors
-    over all test rows. Sums of products that are known already serve every penalty.
+    Splits are as yielded by a scikit-learn splitter. The error is the mean over splits of the mean
+    squared error on the test fold, as in ``cross_val_score``; ``pooled``: all squared errors over
+    all test rows. Precomputed sums of products serve every penalty.
     """
 
     counts = False  # whether mistakes are counted, so that the squared criterion settles ties
@@ -79,7 +79,7 @@ class FoldModel(ExhaustiveEngine):
         self.empty_error, self.empty_squared = self.error, self.squared_error
 
     def _reset(self) -> None:
-        """Go back to the empty model."""
+        """Reset to the empty model."""
         self._core = self._empty.copy()
         self.rough = False  # whether everything has to be judged from the rows
         self._fits: RowFits | None = None
@@ -90,7 +90,7 @@ class FoldModel(ExhaustiveEngine):
 
     @property
     def fits(self) -> RowFits:
-        """The chosen columns fitted to the rows of every training part."""
+        """Fits of the selected columns to the rows of every training fold."""
         if self._fits is None:
             design, pairs = self.design, self.sums.pairs
             self._fits = RowFits(design, self._Y, self.alpha, pairs, self.chosen)
@@ -98,7 +98,7 @@ class FoldModel(ExhaustiveEngine):
 
     @property
     def sse(self) -> Floats:
-        """Squared errors on each test part, summed."""
+        """Return the sum of squared errors on each test fold."""
         if not self.rough:
             return self._core.sse()
         parts = enumerate(self.fits.parts)
@@ -106,31 +106,33 @@ class FoldModel(ExhaustiveEngine):
 
     @property
     def fold_errors(self) -> Floats:
-        """Mean squared error on each test part."""
+        """Return the mean squared error on each test fold."""
         return self.sse / self.sums.weight[: self.sums.n_splits]
 
     @property
     def error(self) -> float:
-        """The criterion of the model as it stands."""
+        """Return the criterion of the current model."""
         return self.squared_error
 
     @property
     def squared_error(self) -> float:
-        """The squared criterion, whatever the loss."""
+        """Return the squared criterion, whatever the loss."""
         return float((self.sse / self.share).sum()) if self.rough else self._core.error
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Return whether the residuals are zero up to rounding."""
         left = float(self.sse.sum()) if self.rough else self._core.total_sse
         return left <= VANISHED * self._empty.total_sse
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
+        """Return the standard error of the mean over splits (see ``splits.py``); NaN for a single
+        one.
+        """
         return standard_error(self.fold_errors, self.sums.overlap)
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen features on all rows, in the units of the data, |S| x T."""
+        """Return the coefficients on all rows in units of the data, |S| x T."""
         S = self.chosen
         if self.rough:
             fitted = coefficients(self.design, self._Y, self.alpha, S)
@@ -139,11 +141,11 @@ class FoldModel(ExhaustiveEngine):
         return self.design.scales[S, None] * fitted
 
     def intercept(self) -> Floats:
-        """The constant term, one per target."""
+        """Return the intercepts, one per target."""
         return self.sums.y_mean - self.design.means[self.chosen] @ self.coef()
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = copy.copy(self)
         other._core = self._core.copy()
         return other
@@ -169,24 +171,26 @@ class FoldModel(ExhaustiveEngine):
         self.rough = self.by_rows and FINE * self._core.blur() >= 1.0
 
     def can_add(self, b: int) -> bool:
-        """Whether a feature is not collinear with the chosen ones in any training part."""
+        """Return whether a feature is not collinear with the selected ones in any training fold."""
         if not self._needs_rows(b):
             return self._core.is_usable(b)
         one = np.array([b])
         return not self._dead[b] and bool(np.isfinite(self._errors_by_rows(one, True)[0]))
 
     def _needs_rows(self, b: int) -> bool:
-        """Whether sums of products are too imprecise for a feature."""
+        """Return whether sums of products are too imprecise for a feature."""
         return self.by_rows and (self.rough or self._core.is_doubtful(b))
 
     def drop(self, b: int) -> None:
-        """Drop a feature: the others are added again, which costs O(n |S|^2) but no data."""
+        """Remove a feature; the others are added again, which costs O(n |S|^2) but no pass over the
+        data.
+        """
         if b not in self.chosen:
             raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
         self.refit([i for i in self.chosen if i != b])
 
     def refit(self, features: Iterable[int]) -> None:
-        """Begin again, and add some features."""
+        """Reset and add some features."""
         self._reset()
         for i in features:
             self.add(i)
@@ -194,7 +198,7 @@ class FoldModel(ExhaustiveEngine):
     # Which change is best -----------------------------------------------------------------------
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best single addition."""
+        """Return the best single addition."""
         if self.rough or not self.squared or self.costs is not None:
             return super().best_addition(features)
         allowed = mask_of(features, self.design.n_features)
@@ -206,16 +210,16 @@ class FoldModel(ExhaustiveEngine):
         return None if feature < 0 else Update("add", feature, error)
 
     def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
-        """The criterion with each of some features added."""
+        """Return the criterion with each of some features added."""
         return self.errors_with(features, squared)[features]
 
     def errors_with(
         self, features: NDArray[np.intp] | None = None, squared: bool = False
     ) -> Floats:
-        """The criterion with each feature added; infinite where it is collinear in some split.
+        """Return the criterion with each feature added; infinite if collinear in some split.
 
-        If only some features are given, the others may be left infinite. ``squared`` means the
-        squared criterion, whatever the loss.
+        If only some features are given, the others may be infinite. ``squared`` returns the squared
+        criterion, whatever the loss.
         """
         which = np.arange(len(self._dead)) if features is None else features
         if self.rough:
@@ -238,7 +242,7 @@ class FoldModel(ExhaustiveEngine):
         return self._core.additions()
 
     def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        """Return the criterion with each selected feature removed, in the order of ``chosen``."""
         if not self.rough:
             return self._core.removals()
         reach, joined = self._reach_without(), self._joined_squares if squared else self._joined
@@ -246,7 +250,7 @@ class FoldModel(ExhaustiveEngine):
         return joined(np.array([self._from_rows(f, e, reach, squared) for f, e in left]))
 
     def is_collinear(self, feature: int) -> bool:
-        """Whether a feature is collinear with the chosen ones on all rows, not just in a part."""
+        """Return whether a feature is collinear with the selected ones on all rows."""
         if not self.by_rows:
             return self._core.is_collinear(feature, self.sums.products(feature))
         everyone = np.arange(self.design.n_samples)
@@ -257,9 +261,10 @@ class FoldModel(ExhaustiveEngine):
     # From the rows ------------------------------------------------------------------------------
 
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
-        """What residuals cost on the test rows of split f: rows x T x models to models.
+        """Return losses of residuals on the test rows of split f: rows x T x models to models.
 
-        ``reach`` is that of each model; see ``criteria/losses.py``. Squares do not need it.
+        ``reach`` is that of each model; see ``criteria/losses.py``. The squared loss does not need
+        it.
         """
         return self._squares(f, residuals)
 
@@ -268,26 +273,26 @@ class FoldModel(ExhaustiveEngine):
         return np.asarray(np.einsum("i,itb,itb->b", w, residuals, residuals))
 
     def _from_rows(self, f: int, residuals: Floats, reach: Floats, squared: bool) -> Floats:
-        """What residuals cost that were computed from the rows."""
+        """Return losses of residuals that were computed from the rows."""
         return self._squares(f, residuals) if squared else self._judge(f, residuals, reach)
 
     def _reach_with(self, features: NDArray[np.intp]) -> Floats:
-        """The reach of the model with each of some features added."""
+        """Return the reach of the model with each of some features added."""
         return np.zeros(len(features))
 
     def _reach_without(self) -> Floats:
-        """The reach of the model with each chosen feature dropped."""
+        """Return the reach of the model with each selected feature removed."""
         return np.zeros(len(self.chosen))
 
     def _joined(self, errors: Floats) -> Floats:
-        """The criterion, from what models cost in every split."""
+        """Combine the losses of models in every split into the criterion."""
         return self._joined_squares(errors)
 
     def _joined_squares(self, errors: Floats) -> Floats:
         return np.asarray((errors / self.share[:, None]).sum(0))
 
     def _errors_by_rows(self, which: NDArray[np.intp], squared: bool) -> Floats:
-        """The criterion with each of some features added, from the rows."""
+        """Return the criterion with each of some features added, computed from the rows."""
         fits, F = self.fits, self.sums.n_splits
         joined = self._joined_squares if squared else self._joined
         out = np.empty(len(which))

@@ -25,7 +25,7 @@ STILL = 1e-15  # part of a column's squares in a training part that is rounding 
 
 
 def is_nothing(alpha: float, design: Design) -> NDArray[np.bool_]:
-    """Columns whose penalty is no more than rounding."""
+    """Return columns whose penalty is zero up to rounding."""
     return np.asarray(alpha <= (OFF_CENTRE * design.sizes) ** 2)
 
 
@@ -66,22 +66,22 @@ class ByParts:
             self.rows[:, n:] = more[self.order]
 
     def _bounds(self, step: int = 1) -> list[tuple[int, int]]:
-        """Where parts begin and end, some at a time."""
+        """Yield bounds of parts, some at a time."""
         cuts = [*self.starts[:-1:step].tolist(), len(self.order)]
         return list(pairwise(cuts))
 
     def dot(self, V: Floats) -> Floats:
-        """Weighted products of V, in the order of the data: parts x columns of V x n."""
+        """Return weighted products of V, in the order of the data: parts x columns of V x n."""
         V = V[self.order] if self._uniform else self.weights[:, None] * V[self.order]
         return np.stack([V[low:high].T @ self.rows[low:high] for low, high in self._bounds()])
 
     def squares(self) -> Floats:
-        """Weighted squares of the columns over every part."""
+        """Return weighted squares of the columns over every part."""
         w, rows = self.weights, self.rows
         return np.stack([w[low:high] @ np.square(rows[low:high]) for low, high in self._bounds()])
 
     def gram(self) -> Floats:
-        """All products of the columns over every part."""
+        """Return all products of the columns over every part."""
         rows = self.rows if self._uniform else np.sqrt(self.weights)[:, None] * self.rows
         return np.stack([rows[low:high].T @ rows[low:high] for low, high in self._bounds()])
 
@@ -161,7 +161,7 @@ class SplitSums:
         self.yy = np.einsum("ftt->ft", right[:, :-1, :-1])
 
     def still(self, alpha: float) -> NDArray[np.bool_]:
-        """Columns that vary, but not in some training part, where no penalty helps to judge."""
+        """Return columns that vary overall but not in some training fold, without a penalty."""
         design, train = self._design, slice(self.n_splits, 2 * self.n_splits)
         if not design.fit_intercept:
             return np.zeros(design.n_features, dtype=bool)
@@ -176,25 +176,25 @@ class SplitSums:
     _needed = "samples of positive weight"
 
     def _weight(self, part: NDArray[np.intp]) -> float:
-        """What a part counts."""
+        """Return the total weight of a part."""
         if self._design.uniform:
             return float(len(part))
         return float(self._design.weights[part].sum())
 
     def _adds_up(self, parts: Sequence[NDArray[np.intp]]) -> bool:
-        """Whether sums over these parts add up to sums over all rows, which they cover."""
+        """Return whether sums over these parts equal the sums over all rows."""
         return True
 
     def _ready(self, V: Floats, part: NDArray[np.intp]) -> Floats:
-        """Rows of V such that products with them are the weighted sums over a part."""
+        """Return rows of V so that products with them are the weighted sums over a part."""
         return self._design.weights[part, None] * V[part]
 
     def _spread(self, part: NDArray[np.intp]) -> Floats:
-        """The squares of all columns over a part."""
+        """Return the squares of all columns over a part."""
         return self._design.spread(part)
 
     def _products(self, part: NDArray[np.intp]) -> Floats:
-        """All products of the columns, the targets and one over a part."""
+        """Return all products of the columns, the targets and one over a part."""
         design = self._design
         out = np.zeros((design.n_features + self._right.shape[1],) * 2)
         for some in self._batches(part):
@@ -207,35 +207,35 @@ class SplitSums:
 
     @property
     def few_rows(self) -> ByParts | None:
-        """The rows, if they lie in memory by folds of few rows each."""
+        """Return the rows, if they are in memory by folds of few rows each."""
         parts = self._by_parts
         few = parts is not None and len(parts.order) <= FEW_ROWS * self.n_splits
         return parts if few else None
 
     @cached_property
     def moments(self) -> core.FoldSums:
-        """The sums as the compiled loops read them."""
+        """The sums in the form of the compiled loops."""
         of_columns = self.weight, self.x, self.squares, self.xy
         return core.FoldSums(*of_columns, self.y, self.yy, self._sources())
 
     def _sources(self) -> NDArray[np.int64]:
-        """Where the training parts and all rows stand in ``products``; see ``core.FoldSums``."""
+        """Positions of the training parts and all rows in ``products``; see ``core.FoldSums``."""
         trains = iter(range(self.n_splits, len(self._parts)))
         sources = [-1 if known else next(trains) for known in self._complement]
         return np.array([*sources, -1 if self._partition else len(self._parts) - 1])
 
     def products(self, i: int) -> Floats:
-        """Products of all columns with column i over the parts that are summed: parts x n."""
+        """Return products of all columns with column i over the summed parts: parts x n."""
         if self._gram is not None:
             return self._gram[:, i]
         return np.ascontiguousarray(self._dot(self._design.column(i)[:, None])[:, 0])
 
     def column(self, i: int) -> Floats:
-        """Products of all columns with column i over every part: (2F + 1) x n."""
+        """Return products of all columns with column i over every part: (2F + 1) x n."""
         return self._all_parts(self.products(i))
 
     def _all_parts(self, sums: Floats) -> Floats:
-        """Sums over all 2F + 1 parts, from those over the parts that were summed."""
+        """Return sums over all 2F + 1 parts, from those over the summed parts."""
         F = self.n_splits
         everywhere = sums[:F].sum(0) if self._partition else sums[-1]
         if all(self._complement):
@@ -248,7 +248,7 @@ class SplitSums:
         return np.concatenate([sums[:F], np.stack(trains), everywhere[None]])
 
     def _spreads(self) -> Floats:
-        """The squares of all columns over every part that is summed."""
+        """Return the squares of all columns over every summed part."""
         if len(self._parts) < TUNING.many_parts:
             return np.stack([self._spread(part) for part in self._parts])
         out = np.zeros((len(self._parts), self._design.n_features))
@@ -259,10 +259,10 @@ class SplitSums:
         return out
 
     def _dot(self, V: Floats) -> Floats:
-        """X'V over every part that is summed: parts x columns of V x n, columns as they stand.
+        """Return X'V over every summed part: parts x columns of V x n, scaled columns.
 
-        A few parts are read at once, from one product with V on each of them in turn and zero
-        elsewhere; of many, whose number times the samples would be large, each by itself.
+        A few parts are read together, by one product with V that is zero outside each of them; many
+        parts are read individually.
         """
         if self._by_parts is not None:
             return self._by_parts.dot(V)
@@ -279,7 +279,7 @@ class SplitSums:
         return out
 
     def _batches(self, part: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Some rows of a part at a time, so that they fit into memory with all columns."""
+        """Yield some rows of a part at a time, so that they fit into memory with all columns."""
         height = max(1, ROWS_AT_ONCE * 256 // max(256, self._design.n_features))
         return np.split(part, range(height, len(part), height))
 
@@ -293,5 +293,5 @@ class SplitSums:
 
 
 def _covers(parts: Sequence[NDArray[np.intp]], m: int) -> bool:
-    """Whether the parts hold each of m rows once."""
+    """Return whether the parts contain each of m rows once."""
     return sum(map(len, parts)) == m and bool(np.all(np.bincount(np.concatenate(parts)) == 1))

@@ -28,7 +28,7 @@ from sparsepath.system.arrays import Floats
 
 
 class TrainingPart(NamedTuple):
-    """The fit to one training part."""
+    """Fit to one training fold."""
 
     Z: Floats
     L: Floats
@@ -41,7 +41,7 @@ class TrainingPart(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Candidates in one split: whether they can be judged, c / pivot, and d."""
+    """Candidates in one split: whether they are usable, c / pivot, and d."""
 
     usable: NDArray[np.bool_]
     omega: Floats
@@ -81,7 +81,7 @@ class RowFits:
     def _centred(
         self, V: Floats, train: NDArray[np.intp], test: NDArray[np.intp]
     ) -> tuple[Floats, Floats]:
-        """Columns on the training rows, times g, and on the test rows, less training means."""
+        """Return columns on training rows, times g, and on test rows, minus training means."""
         w = self._design.weights[train]
         inside, outside = V[train], V[test]
         if self._design.fit_intercept:
@@ -92,7 +92,7 @@ class RowFits:
         return np.sqrt(w)[:, None] * inside, outside
 
     def judge(self, f: int, features: NDArray[np.intp], X: Floats) -> Judged:
-        """Candidates, given as columns over all rows, in split f."""
+        """Evaluate candidates, given as columns over all rows, in split f."""
         part = self.parts[f]
         w, d = self._centred(X, *self._pairs[f])
         spread = np.einsum("ij,ij->j", w, w)
@@ -113,7 +113,9 @@ class RowFits:
         return Judged(usable, omega, d)
 
     def without(self, f: int) -> Floats:
-        """Residuals on the test rows of split f with each chosen column dropped: rows x T x |S|."""
+        """Return residuals on the test rows of split f with each selected column removed: rows x T
+        x |S|.
+        """
         part = self.parts[f]
         inverse = solve_triangular(part.R, np.eye(len(part.R)))
         square = inverse @ inverse.T
@@ -124,14 +126,14 @@ class RowFits:
 
 
 def triangular(x: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """Z, L and R with [x; sqrt(alpha) I] = [Z; L] R."""
+    """Return Z, L and R with [x; sqrt(alpha) I] = [Z; L] R."""
     m, k = x.shape
     Q, R = np.linalg.qr(np.vstack([x, np.sqrt(alpha) * np.eye(k)]))
     return Q[:m], Q[m:], R
 
 
 def coefficients(design: Design, Y: Floats, alpha: float, chosen: list[int]) -> Floats:
-    """The fit to all rows, for columns as they stand: |S| x T."""
+    """Return the fit to all rows, for scaled columns: |S| x T."""
     g = np.sqrt(design.weights)[:, None]
     if design.fit_intercept:
         Y = Y - (design.weights @ Y) / design.total

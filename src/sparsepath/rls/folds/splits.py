@@ -1,8 +1,8 @@
-r"""Validated splits: their label, and how far they repeat each other.
+r"""Validated splits: their name, and how much they overlap.
 
-The standard error of a mean over splits. Part f has the error E_f, a mean over its test samples
-with shares a_fj (for equal weights one over their number). If the losses of samples were
-independent with variance v (that they share training samples is neglected, here as everywhere),
+Standard error of a mean over splits. Fold f has the error E_f, a mean over its test samples with
+shares a_fj (for equal weights one over their number). If the losses of samples were independent
+with variance v (neglecting shared training samples, as is usual),
 
     cov(E_f, E_h) = v (AA')_fh                   with S the sum of all elements of AA',
     var(mean of E) = v S / F^2                   T its trace
@@ -12,9 +12,9 @@ and so, with c = S / T,
 
     se^2 = c / (F (F - c)) sum_f (E_f - mean)^2.
 
-Where no sample is tested twice c = 1 and this is the usual variance over F. Ten repeats of five
-folds have c = 10: they are as good as five folds, not fifty, because they test the same samples ten
-times.
+If no sample is tested twice, c = 1 and this is the usual variance over F. Ten repeats of five folds
+have c = 10: they are as informative as five folds, not fifty, because they test the same samples
+ten times.
 """
 
 import math
@@ -34,7 +34,7 @@ from sparsepath.system.arrays import Floats
 
 @dataclass(frozen=True)
 class Splits(Sequence[Split]):
-    """Pairs of row numbers, train and test, and what they are called."""
+    """Pairs of row numbers, train and test, and their name."""
 
     pairs: tuple[Split, ...]
     label: str
@@ -50,7 +50,7 @@ class Splits(Sequence[Split]):
         return len(self.pairs)
 
     def only(self, counted: Sequence[bool]) -> "Splits":
-        """Those that count, with a name that says so."""
+        """Return only some of the splits, with a name that says so."""
         pairs = tuple(pair for pair, counts in zip(self.pairs, counted, strict=True) if counts)
         return replace(
             self, pairs=pairs, label=f"{self.label}, {len(pairs)} of {len(self.pairs)} parts"
@@ -58,7 +58,7 @@ class Splits(Sequence[Split]):
 
 
 def label_of(splits: Sequence[Split]) -> str:
-    """What splits are called: their own name, or what can be seen of them."""
+    """Return the name of splits: their own, or one from their shape."""
     if isinstance(splits, Splits):
         return splits.label
     pairs = [(np.asarray(a), np.asarray(b)) for a, b in splits]
@@ -68,7 +68,7 @@ def label_of(splits: Sequence[Split]) -> str:
 
 
 def named(label: str, what: str) -> str:
-    """The name of a criterion.
+    """Return the name of a criterion over splits.
 
     >>> named("5-fold", "squared error"), named("20 shuffle splits", "squared error")
     ('5-fold squared error', 'squared error, 20 shuffle splits')
@@ -88,10 +88,10 @@ def read_splits(
     classifier: bool,
     leave_one_out: bool = True,
 ) -> Splits | None:
-    """The splits that ``cv`` stands for; None for leave-one-out.
+    """Return the splits for ``cv``; None for leave-one-out.
 
-    With groups, "loo" leaves out a group at a time and a number means folds of whole groups.
-    Any splits that each test one sample, every sample once, on the fit to all others are
+    With groups, "loo" leaves out one group at a time and a number means folds of whole groups.
+    Splits that each test one sample, every sample once, on the fit to all others, are
     leave-one-out, also with sample weights, unless ``leave_one_out`` is false: a single sample has
     no pairs.
     """
@@ -119,10 +119,10 @@ def read_splits(
 
 
 def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool]:
-    """The splits as row numbers, or none of them if they are leave-one-out and need not be kept.
+    """Return the splits as row numbers, or none if they are leave-one-out and need not be kept.
 
-    The training parts of leave-one-out have m^2 numbers together, so they are not kept until a
-    split comes that is something else.
+    The training folds of leave-one-out have m^2 numbers in total, so they are kept only if a split
+    differs.
     """
     pairs: list[Split] = []
     alone: list[int] = []
@@ -150,7 +150,7 @@ def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool
 
 
 def _named_by(splitter: Any, pairs: Sequence[Split]) -> str | None:
-    """The name of splits that a well-known splitter has made."""
+    """Return the name of splits of a known splitter."""
     count = len(pairs)
     many = "" if count == 1 else "s"
     if isinstance(splitter, (ms.GroupKFold, ms.StratifiedGroupKFold)):
@@ -171,7 +171,7 @@ def _named_by(splitter: Any, pairs: Sequence[Split]) -> str | None:
 
 
 def _shape(pairs: Sequence[Split], m: int) -> str:
-    """The name of splits by what can be seen of them: so many folds, once or several times."""
+    """Return the name of splits from their shape: number of folds, once or several times."""
     plain = f"{len(pairs)} split{'' if len(pairs) == 1 else 's'}"
     runs, tested = [0], np.zeros(m, dtype=np.intp)
     for train, test in pairs:
@@ -193,7 +193,7 @@ def _shape(pairs: Sequence[Split], m: int) -> str:
 
 
 def overlap(tests: Sequence[NDArray[np.intp]], weights: Floats) -> float:
-    """The number c of the module's first lines: one if no sample is tested twice."""
+    """Return the number c of the module docstring: one if no sample is tested twice."""
     total, squares = np.zeros(len(weights)), 0.0
     for test in tests:
         rows, place = np.unique(test, return_inverse=True)
@@ -205,7 +205,7 @@ def overlap(tests: Sequence[NDArray[np.intp]], weights: Floats) -> float:
 
 
 def standard_error(errors: Floats, overlap: float) -> float:
-    """Of the mean over parts; NaN if there is one part only, or all are the same."""
+    """Return the standard error of the mean over folds; NaN for one fold or equal errors."""
     count = len(errors)
     if count - overlap < 1e-9 * count:
         return math.nan

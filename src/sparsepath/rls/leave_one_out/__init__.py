@@ -1,1 +1,1 @@
-"""Exact leave-one-out: the model, its blocks of rows, and what to add or drop next."""
+"""Exact leave-one-out: engines in memory."""

@@ -10,7 +10,7 @@ from sparsepath.system.arrays import Floats
 
 
 def columns_of(design: Design, features: Sequence[int] | NDArray[np.intp]) -> Floats:
-    """Some columns as they stand, as rows."""
+    """Return some columns, centred, scaled and weighted, as rows."""
     which = np.asarray(features, dtype=np.intp)
     parts = [block.columns(which).T for block in design.blocks]
     out = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -84,7 +84,7 @@ class Elimination(SearchEngine):
         self.empty_error = self.error
 
     def begin(self, features: Sequence[int]) -> None:
-        """The model on these features."""
+        """Start the model with these features."""
         self.chosen = list(features)
         self._set_up()
 
@@ -96,23 +96,23 @@ class Elimination(SearchEngine):
         self.error = np.inf if self.p.min() <= ROOM else float(self._losses.sum())
 
     def standard_error(self) -> float:
-        """Standard error of ``error`` as a mean over samples."""
+        """Return the standard error of ``error`` as a mean over samples."""
         m, off = np.count_nonzero(self._v), self._losses - self._v * self.error
         return float(np.sqrt((off @ off) * (m / (m - 1))))
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        """Return the coefficients of the selected features in units of the data, |S| x T."""
         self._bring_up()
         order = self._order
         return self.design.scales[order, None] * self._w[self._place[order]]
 
     def intercept(self) -> Floats:
-        """The constant term, one per target."""
+        """Return the intercepts, one per target."""
         return self.y_mean - self.design.means[self._order] @ self.coef()
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Return whether the residuals are zero up to rounding."""
         return bool(np.vdot(self.r, self.r) <= VANISHED**2 * np.vdot(self._y, self._y))
 
     # What a search asks -------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Elimination(SearchEngine):
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best removal; all are judged, whatever ``below`` is."""
+        """Return the best removal; all are evaluated, whatever ``below`` is."""
         self._bring_up()
         which, errors = self._features, self._errors
         if features is not None:
@@ -129,24 +129,24 @@ class Elimination(SearchEngine):
         return pick("drop", which, errors, self.empty_error)
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """Not here: a backward search makes no additions."""
+        """Not available: a backward search makes no additions."""
         raise InputError("this model only drops.")
 
     def add(self, feature: int) -> None:
-        """Not here: a backward search makes no additions."""
+        """Not available: a backward search makes no additions."""
         raise InputError("this model only drops.")
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         return copy.deepcopy(self, {id(self.design): self.design})
 
     def errors_without(self) -> Floats:
-        """The criterion after dropping each chosen feature, in the order of ``chosen``."""
+        """Return the criterion after removing each selected feature, in the order of ``chosen``."""
         self._bring_up()
         return self._errors[self._place[self._order]]
 
     def drop(self, feature: int) -> None:
-        """Take a feature out."""
+        """Remove a feature."""
         if feature not in self.chosen:
             raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
         self._bring_up()
@@ -217,7 +217,7 @@ class Elimination(SearchEngine):
         self._w: Floats = self._M @ self._a
 
     def _set_up_wide(self, X: Floats) -> bool:
-        """Whether the wide form is exact enough; if so it is set up."""
+        """Set up the wide form if it is exact enough; return whether it was."""
         V, s, U = np.linalg.svd(X, full_matrices=False)
         null = s <= s.max() * len(X) * np.finfo(float).eps
         s = np.where(null, 0.0, s)
@@ -238,7 +238,7 @@ class Elimination(SearchEngine):
     # One pass -----------------------------------------------------------------------------------
 
     def _bring_up(self) -> None:
-        """Make the rows follow the last removal, and judge the next ones."""
+        """Update the rows after the last removal, and evaluate the next removals."""
         if self._pending is None:
             return
         (row, d), k = self._pending, len(self._features)
@@ -264,7 +264,7 @@ class Elimination(SearchEngine):
         self._errors /= self.design.total
 
     def _judge(self) -> None:
-        """The criterion after each removal."""
+        """Compute the criterion after each removal."""
 
         def work(low: int, high: int) -> None:
             self._errors[low:high] = self._judged(np.arange(low, high))
@@ -273,7 +273,7 @@ class Elimination(SearchEngine):
         self._each(work)
 
     def _judged(self, places: NDArray[np.intp]) -> Floats:
-        """The criterion after some removals."""
+        """Return the criterion after some removals."""
         N, d = self._rows[places, : self.design.n_samples].T, self._d[places]
         p = self.p[:, None] + N * (N / d)
         tight = p.min(0) <= ROOM
@@ -283,14 +283,14 @@ class Elimination(SearchEngine):
         return np.where(tight, np.inf, errors)
 
     def _each(self, work: Callable[[int, int], None]) -> None:
-        """Share out the rows; each is computed alike on every thread."""
+        """Run work on all rows in parallel; results do not depend on the threads."""
         k, width = len(self._features), self._rows.shape[1]
         step = max(1, TUNING.thread_numbers // width)
         parts = [(i, min(k, i + step)) for i in range(0, k, step)]
         self.design.threads.map(lambda part: work(*part), parts, k * width)
 
     def _renew(self, places: NDArray[np.intp]) -> None:
-        """Recompute some rows: what is left of a row of M without those dropped."""
+        """Recompute some rows of M without the removed features."""
         m = self.design.n_samples
         gone = np.array(self._gone)
         for i in places:

@@ -1,4 +1,4 @@
-"""A forward path as arrays, and the targets as a search reads them."""
+"""A forward path as arrays, and centred targets."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,7 +15,7 @@ ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
 
 @dataclass(frozen=True)
 class Centred:
-    """Targets as the columns stand, T x m; 1 - leverage of the empty model; least pivots."""
+    """Centred targets (T x m), initial ``1 - leverage``, and collinearity thresholds."""
 
     y: Floats
     y_mean: Floats
@@ -24,7 +24,7 @@ class Centred:
 
     @classmethod
     def of(cls, design: Design, Y: Floats) -> Self:
-        """For these targets, m x T."""
+        """Create it for targets, m x T."""
         w, total, y = design.weights, design.total, Y.T.copy()
         y_mean, p = np.zeros(len(y)), np.ones(len(w))
         if design.fit_intercept:
@@ -72,7 +72,7 @@ def in_units(
     around: Floats,
     coef: Floats,
 ) -> ForwardPath:
-    """The path of size k in the units of the data."""
+    """Return the path of size k in units of the data."""
     total, counted = design.total, design.n_counted
     subset = subset[:k]
     coef = coef[: k + 1, :k] * design.scales[subset, None]
@@ -87,6 +87,6 @@ def in_units(
 
 
 def intercepts(y_mean: Floats, means: Floats, coef: Floats) -> Floats:
-    """The constant terms of every size, from sums in order of entry: later zeros change nothing."""
+    """Return the intercepts of every size, summed in order of entry."""
     sums = (means[:, None] * coef).cumsum(1)[:, -1] if len(means) else np.zeros((1, len(y_mean)))
     return np.asarray(y_mean - sums)

@@ -1,7 +1,7 @@
-"""A forward search by the products of all columns and bounds (``_core/gram_search.cpp``).
+"""Forward search with products of all columns and bounds (``_core/gram_search.cpp``).
 
-For tall data, whose products are small, and for many parts of the same rows, which share
-them. No columns are copied but those chosen, and some of those that were judged.
+For tall data, whose products are small, and for many parts of the same rows, which share them. Only
+selected columns and some evaluated candidates are copied.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ KEPT_NUMBERS = 1 << 24  # and numbers in them that it may keep in any case
 
 
 def products_pay(m: int, n: int, steps: int, targets: int = 1, parts: int = 1) -> bool:
-    """Whether plain forward searches take less time with the products of all columns.
+    """Return whether plain forward searches are faster with the products of all columns.
 
     ``parts`` of the same rows share the products.
 
@@ -44,9 +44,9 @@ def products_pay(m: int, n: int, steps: int, targets: int = 1, parts: int = 1) -
 
 
 def by_gram(design: Design, Y: Floats, steps: int) -> tuple[Floats, core.Products]:
-    """The data for a search by products: the raw columns, and products of all or some of them.
+    """Return the data for a search with products: raw columns, and products of all or some of them.
 
-    Some are those most correlated with the targets. Any other column that is chosen costs a pass.
+    Some means those most correlated with the targets. Selecting any other column costs a pass.
     """
     (m, n), X = design.shape, design.by_feature()
     none, zeros, again = np.zeros((0, 0)), np.zeros(n), np.zeros(0, dtype=np.int64)
@@ -68,20 +68,20 @@ def by_gram(design: Design, Y: Floats, steps: int) -> tuple[Floats, core.Product
 
 
 class ProductSearch:
-    """The search and what it has found.
+    """A forward search with products, and its results.
 
     Parameters
     ----------
     design, Y, alpha
         The problem.
     size : int
-        How many features to choose at most.
+        Maximum number of features.
     allowed : array of bool
-        The columns that may be chosen.
+        Columns that may be selected.
     data : pair
-        The raw columns, features by samples, and what their products are made of.
+        Raw columns, features by samples, and the columns with products.
     space : Space, optional
-        Memory that no other search uses at the same time; default new memory.
+        Memory not used by another search at the same time; default: new memory.
     """
 
     def __init__(
@@ -107,32 +107,32 @@ class ProductSearch:
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Whether the residuals are zero up to rounding."""
         return self._core.vanished
 
     @property
     def size(self) -> int:
-        """How many features are chosen."""
+        """Number of selected features."""
         return self._core.size
 
     def advance(self, until: int) -> bool:
-        """Choose features until there are so many; whether there may be more."""
+        """Select features up to this number; return whether there may be more."""
         return self._core.advance(until)
 
     def full_path(self) -> ForwardPath:
-        """The whole path."""
+        """Run the search to its end and return the path."""
         self.advance(self._most)
         return self.path()
 
     def path(self) -> ForwardPath:
-        """The path as far as it goes."""
+        """Return the path so far."""
         found = self._core
         # A view would keep the search, and all that it holds, in memory.
         numbers = found.subset.copy(), found.errors, found.around, found.coef
         return in_units(self._design, self._of, self.size, self.vanished, *numbers)
 
     def in_parts(self, least: int) -> Iterator[ForwardPath]:
-        """The path as far as it is known, every few steps; at first to size ``least`` at least."""
+        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
         size, steps, more = self._most, self._design.steps_together, True
         while more:
             until = min(size, max(self.size + steps, least))
@@ -141,5 +141,5 @@ class ProductSearch:
 
 
 def rows_kept(m: int, n: int) -> int:
-    """How many rows of candidates a search by products keeps."""
+    """Return how many rows of candidates the search keeps."""
     return min(n, max(KEPT, KEPT_NUMBERS // max(m, 1)))

@@ -28,7 +28,7 @@ ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
 
 
 class InMemory(SearchEngine):
-    """A ridge model on chosen features, judged by exact leave-one-out.
+    """Ridge model on selected features, with exact leave-one-out error.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class InMemory(SearchEngine):
     Y : array of shape (m, T)
         Targets.
     alpha : float
-        The penalty.
+        Ridge penalty.
     loss : Loss
-        How leave-one-out residuals are judged.
+        Loss of leave-one-out residuals.
     size : int
-        How many features will be chosen, as far as is known.
+        Expected number of selected features.
     n_threads : int, optional
-        Threads that share a step; default those of the design, for data that are worth it.
+        Threads that share a step; by default those of the design, for large data.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class InMemory(SearchEngine):
         self.empty_error, self.empty_squared = self.error, self._core.empty_squared
 
     def _load(self) -> None:
-        """Copy all columns, centred, scaled and weighted; those of other types some at a time."""
+        """Copy all columns, centred, scaled and weighted; in blocks if the type differs."""
         design = self.design
         m, n, roots = design.n_samples, design.n_features, np.sqrt(design.weights)
         X, step = design.whole_matrix(), n
@@ -97,21 +97,21 @@ class InMemory(SearchEngine):
 
     @property
     def chosen(self) -> list[int]:
-        """The chosen features, in order of entry."""
+        """Selected features, in order of entry."""
         return self._core.chosen
 
     @property
     def error(self) -> float:
-        """The criterion of the model as it stands."""
+        """Criterion of the current model."""
         return self._by_samples()[0] if self._by_callback else self._core.error
 
     @property
     def squared_error(self) -> float:
-        """The squared criterion, whatever the loss."""
+        """Return the squared criterion, whatever the loss."""
         return self._core.squared_error
 
     def standard_error(self) -> float:
-        """Standard error of ``error`` as a mean over samples."""
+        """Return the standard error of ``error`` as a mean over samples."""
         if not self._by_callback:
             return math.sqrt(self._core.spread() * self._correction)
         error, losses = self._by_samples()
@@ -124,7 +124,7 @@ class InMemory(SearchEngine):
         return m / (m - 1)
 
     def _by_samples(self) -> tuple[float, Floats]:
-        """The criterion, and what each sample has of it."""
+        """Return the criterion and the contribution of each sample."""
         if not self._by_callback:
             return self._core.error, self._core.losses()
         if self._measured is None:
@@ -135,20 +135,20 @@ class InMemory(SearchEngine):
         return self._measured
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        """Return the coefficients of the selected features in units of the data, |S| x T."""
         return self.design.scales[self.chosen, None] * self._core.coef()
 
     def intercept(self) -> Floats:
-        """The constant term, one per target."""
+        """Return the intercepts, one per target."""
         return intercepts(self.y_mean, self.design.means[self.chosen], self.coef()[None])[0]
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Return whether the residuals are zero up to rounding."""
         return self._core.vanished
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other._core = self._core.copy()
@@ -169,7 +169,7 @@ class InMemory(SearchEngine):
         self._measured = None
 
     def drop(self, feature: int) -> None:
-        """Remove a chosen feature."""
+        """Remove a selected feature."""
         if feature not in self.chosen:
             raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
         self._follow()
@@ -177,7 +177,7 @@ class InMemory(SearchEngine):
         self._measured = None
 
     def _follow(self) -> None:
-        """Make all rows follow the last change; recompute those with little left."""
+        """Update all rows after the last change; recompute those that lost precision."""
         self._core.follow(self._threads)
         if self._core.is_doubtful:
             self._renew()
@@ -193,7 +193,7 @@ class InMemory(SearchEngine):
     # A whole forward search ---------------------------------------------------------------------
 
     def path(self, size: int, allowed: NDArray[np.bool_]) -> ForwardPath:
-        """The forward path up to a size, from the empty model on; called again, it goes on."""
+        """Return the forward path up to a size, from the empty model; later calls continue it."""
         if not self.chosen:
             self._core.start_path()
         while not self._core.advance(size, allowed, self._threads):
@@ -217,13 +217,13 @@ class InMemory(SearchEngine):
     # Which change is best -----------------------------------------------------------------------
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best single addition."""
+        """Return the best single addition."""
         return self._best_addition(mask_of(features, self.design.n_features))
 
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single removal; all are judged, whatever ``below`` is."""
+        """Return the best single removal; all are evaluated, whatever ``below`` is."""
         chosen, errors = np.array(self.chosen, dtype=np.intp), self.errors_without()
         if features is not None:
             some = np.isin(chosen, list(features))
@@ -246,7 +246,7 @@ class InMemory(SearchEngine):
         return pick("add", which, errors, self.empty_error, values, second)
 
     def _additions(self, allowed: NDArray[np.bool_] | None) -> Floats:
-        """The criterion with each feature added, infinite where that is impossible."""
+        """Return the criterion with each feature added, infinite where that is impossible."""
         if not self._by_callback:
             if self.loss.bounded:  # costs need the exact values of all
                 which = self._open(allowed)
@@ -270,7 +270,7 @@ class InMemory(SearchEngine):
         return errors
 
     def _open(self, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """The features that can be added."""
+        """Return the features that can be added."""
         free = self._core.pivots() > self.design.floor()
         free &= ~self.design.constant
         free[self.chosen] = False
@@ -286,7 +286,7 @@ class InMemory(SearchEngine):
         return Second(errors, values, self.empty_squared)
 
     def errors_without(self) -> Floats:
-        """The criterion after dropping each chosen feature, in the order of ``chosen``."""
+        """Return the criterion after removing each selected feature, in the order of ``chosen``."""
         if not self._by_callback:
             return self._core.removals(False)
         out = np.empty(len(self.chosen))
@@ -305,9 +305,10 @@ class InMemory(SearchEngine):
     def best_exchange(
         self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best addition after dropping a feature, if the criterion is below ``below`` then.
+        """Return the best addition after removing a feature, if the criterion is then below
+        ``below``.
 
-        Costs do not count here: an exchange is made where it lowers the criterion.
+        Costs are ignored: exchanges minimise the criterion.
         """
         self._follow()
         allowed = mask_of(features, self.design.n_features)
@@ -334,30 +335,30 @@ class InMemory(SearchEngine):
         return trial._best_addition(mask)
 
     def _weighted(self, residuals: Floats, p: Floats, reach: Floats) -> Floats:
-        """The losses times v, samples x models, of residuals T x models x samples."""
+        """Return v times the losses, samples x models, of residuals T x models x samples."""
         given = [np.ascontiguousarray(r.T) for r in residuals]
         blur = self.loss.blur(reach)
         return self.loss.weighted(given, np.ascontiguousarray(p.T), self._g, self._v, self._Y, blur)
 
 
 class InMemoryPath:
-    """A plain forward search of a model in memory, by a loss that the core knows.
+    """A plain forward search of a model in memory, with a compiled loss.
 
     Parameters
     ----------
     model : InMemory
         The empty model.
     size : int
-        How many features to choose at most.
+        Maximum number of features.
     allowed : array of bool
-        The columns that may be chosen.
+        Columns that may be selected.
     """
 
     def __init__(self, model: InMemory, size: int, allowed: NDArray[np.bool_]) -> None:
         self._model, self._size, self._allowed, self.form = model, size, allowed, ""
 
     def in_parts(self, least: int) -> Iterator[ForwardPath]:
-        """The path as far as it is known, every few steps; at first to size ``least`` at least."""
+        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
         until, steps, complete = 0, self._model.design.steps_together, False
         while not complete:
             until = min(self._size, max(until + steps, least))

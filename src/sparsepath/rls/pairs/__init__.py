@@ -1,1 +1,1 @@
-"""Criteria of pairs of samples: leave-pair-out and ranking within queries."""
+"""Criteria over pairs of samples: leave-pair-out, and ranking within queries."""

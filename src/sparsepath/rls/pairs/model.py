@@ -51,10 +51,10 @@ LEFT_OF_SCORES = 1e-14  # what a removal may leave of scores, over the reach of 
 
 
 class LeavePairOut(ExhaustiveEngine):
-    """A model on a growing and shrinking set of features, judged by leaving out pairs of samples.
+    """Model on a changing subset, evaluated by leaving out pairs of samples.
 
-    All features are held in memory, centred, unless they are sparse and many; the target is m x 1,
-    and ``alpha`` the ridge penalty of the models that are judged.
+    All features are held in memory, centred, unless they are sparse and many. The target is m x 1;
+    ``alpha`` is the ridge penalty of the evaluated models.
     """
 
     _instead: str
@@ -87,20 +87,22 @@ class LeavePairOut(ExhaustiveEngine):
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Settle which pairs there are; samples are in the order of y, the largest first."""
+        """Determine the pairs; samples are sorted by descending y."""
 
     @property
     @abstractmethod
     def _span(self) -> tuple[int, int]:
-        """The pairs i, j that are left out have i below the first number, j from the second on."""
+        """Return bounds of the pairs i, j: i is below the first number, j at or above the
+        second.
+        """
 
     @abstractmethod
     def _weight(self, squared: bool) -> float:
-        """The weight of the pairs that count."""
+        """Return the total weight of the pairs."""
 
     @abstractmethod
     def standard_error(self) -> float:
-        """Of the criterion."""
+        """Return the standard error of the criterion."""
 
     def _reset(self) -> None:
         m = len(self._g)
@@ -112,20 +114,20 @@ class LeavePairOut(ExhaustiveEngine):
     # What a search asks -------------------------------------------------------------------------
 
     def _columns(self, features: NDArray[np.intp] | list[int]) -> Floats:
-        """Columns as they stand."""
+        """Return centred, scaled and weighted columns."""
         if self._X is not None:
             return self._X[:, features]
         which = np.asarray(features, dtype=np.intp)
         return self.design.columns(which)[self._counted] * self._g[:, None]
 
     def _projected(self, features: NDArray[np.intp], columns: Floats) -> Floats:
-        """P times these columns."""
+        """Return P times these columns."""
         return columns - self._H @ columns if self._C is None else self._C[:, features]
 
     def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
-        """The criterion with each of some features added; infinite where it cannot be said.
+        """Return the criterion with each of some features added; infinite where it is undefined.
 
-        ``squared`` requests the squared criterion, whatever the loss.
+        ``squared`` returns the squared criterion, whatever the loss.
         """
         width = len(features) if self._keeps else max(1, TUNING.strip_numbers // len(self._g))
         strips = np.split(features, range(width, len(features), width)) if len(features) else []
@@ -142,7 +144,7 @@ class LeavePairOut(ExhaustiveEngine):
         return np.where(usable, self._judge(Z, 1.0 / pivots, tau, reach, squared), np.inf)
 
     def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        """Return the criterion with each selected feature removed, in the order of ``chosen``."""
         XS = self._columns(self.chosen)
         inverse = np.linalg.inv(XS.T @ XS + self.alpha * np.eye(XS.shape[1]))
         scale = np.sqrt(np.diag(inverse))
@@ -176,7 +178,7 @@ class LeavePairOut(ExhaustiveEngine):
             self.add(i)
 
     def duplicate(self) -> Self:
-        """A copy to try changes on."""
+        """Return a copy."""
         other = copy.copy(self)
         other._H, other.chosen = self._H.copy(), list(self.chosen)
         other._C = None if self._C is None else self._C.copy()
@@ -184,11 +186,11 @@ class LeavePairOut(ExhaustiveEngine):
 
     @property
     def _final_alpha(self) -> float:
-        """The penalty of the model on all samples."""
+        """Penalty of the model on all samples."""
         return self.alpha
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen features in the units of the data, |S| x 1."""
+        """Return the coefficients of the selected features in units of the data, |S| x 1."""
         if self._coef is None:
             XS = self._columns(self.chosen)
             A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
@@ -197,7 +199,7 @@ class LeavePairOut(ExhaustiveEngine):
         return self._coef
 
     def intercept(self) -> Floats:
-        """The constant term."""
+        """Return the intercept."""
         return self.y_mean - self.design.means[self.chosen] @ self.coef()
 
     @property
@@ -206,30 +208,30 @@ class LeavePairOut(ExhaustiveEngine):
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Return whether the residuals are zero up to rounding."""
         y = self._g * self._y
         return bool(self._r @ self._r <= VANISHED**2 * (y @ y))
 
     @property
     def squared_error(self) -> float:
-        """The squared criterion, whatever the loss."""
+        """Return the squared criterion, whatever the loss."""
         return self._as_it_stands(True)[0] / self._weight(True)
 
     def _measure(self) -> None:
-        """The criterion of the model as it stands, and what every sample has in it."""
+        """Compute the criterion of the current model and the contribution of every sample."""
         self._coef, squared = None, not self.counts
         total, self._own = self._as_it_stands(squared)
         self.error: float = total / self._weight(squared)
 
     def _as_it_stands(self, squared: bool) -> tuple[float, Floats]:
-        """The sum over pairs, and those over the pairs of every sample."""
+        """Return the sum over pairs, and the sums over the pairs of every sample."""
         blur = self._blur(self._reach[self.chosen].sum(keepdims=True))[0]
         return self._pairs.sums_by_sample(self._H, self._F, float(blur), squared)
 
     def _judge(
         self, Z: Floats, inverse: Floats, tau: Floats, reach: Floats, squared: bool
     ) -> Floats:
-        """The criterion after each of some changes r - z tau, P - zz' inverse."""
+        """Return the criterion after each of some changes r - z tau, P - zz' inverse."""
         squared = squared or not self.counts
         change = (np.ascontiguousarray(Z.T), inverse, tau, self._blur(reach))
         threads = self.design.threads.n_threads if Z.size * len(Z) >= SHARED_PAIRS else 1
@@ -237,16 +239,16 @@ class LeavePairOut(ExhaustiveEngine):
         return np.asarray(sums / self._weight(squared))
 
     def _blur(self, reach: Floats) -> Floats:
-        """The largest differences of scores that count as ties, for models of a reach."""
+        """Return the largest differences of scores that count as ties, for models of a reach."""
         before = self._reach[self.chosen].sum()
         reached = NO_DECISION * np.minimum(reach, 1.0) + LEFT_OF_SCORES * min(before, 1.0)
         return np.asarray(self._spread * reached)
 
 
 class PairModel(LeavePairOut):
-    """Judged by leave-pair-out AUC error; the parameters are those of ``LeavePairOut``, y is +-1.
+    """Model with the leave-pair-out AUC error; parameters of ``LeavePairOut``, y is +-1.
 
-    A pair of a positive and a negative sample weighs the product of its samples' weights.
+    The weight of a pair of a positive and a negative sample is the product of their weights.
     """
 
     _instead = "loss='balanced'"
@@ -271,7 +273,9 @@ class PairModel(LeavePairOut):
         return v[: self._n_positive], v[self._n_positive :]
 
     def standard_error(self) -> float:
-        """Of the area, over positive and negative samples (DeLong), each with its weight."""
+        """Return the standard error of the AUC (DeLong) over weighted positive and negative
+        samples.
+        """
         if not np.isfinite(self.error):
             return float("nan")
         total = 0.0
@@ -285,18 +289,17 @@ class PairModel(LeavePairOut):
 
 
 class RankModel(LeavePairOut):
-    r"""Least squares on all pairs of samples, judged on each pair by the fit without both.
+    r"""Least squares on all pairs of samples; each pair is evaluated by the fit without both.
 
-    What is minimised is sum_{i<j} (d_i - d_j)^2 + alpha |w|^2 with d = y - Xw, and with m samples
-    the first sum is m sum_i (d_i - mean d)^2: ridge regression with an intercept and the penalty
-    alpha / m. The models that are judged have m - 2 samples, hence the penalty alpha / (m - 2); the
-    intercept cancels in e_i - e_j. All samples have the weight one.
+    The objective is sum_{i<j} (d_i - d_j)^2 + alpha |w|^2 with d = y - Xw. With m samples the first
+    sum is m sum_i (d_i - mean d)^2: ridge regression with an intercept and the penalty alpha / m.
+    The evaluated models have m - 2 samples, hence the penalty alpha / (m - 2); the intercept
+    cancels in e_i - e_j. All samples have weight one.
 
-    If the loss does not count, the criterion is the mean over pairs of (e_i - e_j)^2 / 2, which for
-    independent errors is their variance: the scale of a squared error per sample (of the empty
-    model it is the variance of y, with m - 1). If it does, it is the share of pairs with different
-    targets that are put in the wrong order, where a tie of the scores counts
-    half.
+    If the loss does not count mistakes, the criterion is the mean over pairs of (e_i - e_j)^2 / 2,
+    which for independent errors is their variance: the scale of a squared error per sample (for the
+    empty model, the variance of y with m - 1). Otherwise it is the fraction of pairs with different
+    targets in the wrong order; ties count one half.
     """
 
     _instead = "splits (cv=10)"
@@ -336,12 +339,14 @@ class RankModel(LeavePairOut):
         return float(ordered if squared else ordered / 2)
 
     def _partners_of(self, squared: bool) -> Floats:
-        """The number of pairs of every sample that count."""
+        """Return the number of counted pairs of every sample."""
         m = len(self._y)
         return np.full(m, m - 1.0) if squared else self._partners
 
     def standard_error(self) -> float:
-        """Of a mean over pairs: its first-order part is a mean over samples (Hoeffding)."""
+        """Return the standard error of a mean over pairs: its first-order part is a mean over
+        samples (Hoeffding).
+        """
         if not np.isfinite(self.error):
             return float("nan")
         m, squared = len(self._y), not self.counts

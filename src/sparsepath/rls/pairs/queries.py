@@ -42,11 +42,12 @@ Codes = NDArray[np.intp]
 
 
 def vary_within(design: Design, queries: Codes, *, standardize: bool) -> None:
-    """Columns that do not vary within any query say nothing about an order: they are constant.
+    """Return which columns vary within some query; the others count as constant.
 
-    If requested, the others are scaled to unit variance within queries, since what is common to a
-    query is in no pair. The variance is half the mean squared difference over all ordered pairs of
-    a query's samples, a sample with itself included; for a single query that is the plain one.
+    If requested, the varying columns are scaled to unit variance within queries, since pairs within
+    a query do not contain what is common to it. The variance is half the mean squared difference
+    over all ordered pairs of a query's samples, including a sample with itself; for a single query
+    that is the usual variance.
     """
     sums, total = QuerySums.over_all(design, queries), np.bincount(queries, design.weights)
     design.constant = design.constant | (sums <= CONSTANT * total.max() * design.sizes**2)
@@ -59,7 +60,7 @@ def vary_within(design: Design, queries: Codes, *, standardize: bool) -> None:
 class QuerySums(SplitSums):
     """Sums of products over the pairs of samples in parts of the rows; see ``SplitSums``.
 
-    Samples with the same of the ``queries``, whole numbers from zero, are ranked among each other.
+    Samples with the same integer in ``queries`` are ranked among each other.
     """
 
     plain = False
@@ -73,7 +74,7 @@ class QuerySums(SplitSums):
 
     @classmethod
     def over_all(cls, design: Design, queries: Codes) -> Floats:
-        """The squares of all columns over the pairs of all rows, and nothing else."""
+        """Return only the squares of all columns over the pairs of all rows."""
         sums = cls.__new__(cls)
         sums._design, sums._queries = design, queries
         return sums._spread(np.arange(len(queries)))
@@ -90,7 +91,9 @@ class QuerySums(SplitSums):
         )
 
     def _shape(self, part: Codes) -> tuple[Codes, Floats, sparse.csr_array]:
-        """Of a part: the query of every row, its weight u U, and the matrix of weighted means."""
+        """Return the query of every row of a part, its weight u U, and the matrix of weighted
+        means.
+        """
         u = self._design.weights[part]
         _, query = np.unique(self._queries[part], return_inverse=True)
         total = np.bincount(query, u)
@@ -112,7 +115,7 @@ class QuerySums(SplitSums):
         return added(both.T @ both for both in joined)
 
     def _centred(self, part: Codes) -> Any:
-        """Rows centred within their query and times the root of their weight, some at a time."""
+        """Yield rows centred within their query, times the root of their weight."""
         query, weight, mean = self._shape(part)
         places = np.split(np.arange(len(part)), range(ROWS_AT_ONCE, len(part), ROWS_AT_ONCE))
         means = sum(mean[:, some] @ self._design.rows(part[some]) for some in places)
@@ -124,7 +127,7 @@ class QuerySums(SplitSums):
 
 
 class Order(NamedTuple):
-    """The order that the rows of each query belong in; ``_core/order.hpp`` counts mistakes."""
+    """Target order of the rows of each query; ``_core/order.hpp`` counts mistakes."""
 
     rows: Codes  # those of some weight, those of a query together, larger targets first
     ends: Codes  # where each query ends
@@ -134,7 +137,7 @@ class Order(NamedTuple):
 
     @classmethod
     def of(cls, y: Floats, weights: Floats, queries: Codes) -> "Order":
-        """The order by the target y."""
+        """Create the order by the target y."""
         rows = np.lexsort((-y, queries))
         rows = rows[weights[rows] > 0]
         y, w, query = y[rows], weights[rows], queries[rows]
@@ -151,16 +154,15 @@ class Order(NamedTuple):
 
     @property
     def compiled(self) -> core.Order:
-        """The same for the compiled loops."""
+        """The order in the form of the compiled loops."""
         two = len(self.ends) == 1 and self.depth[-1] == 1 and bool((self.weights == 1.0).all())
         larger = int(np.count_nonzero(self.depth == 0)) if two else -1
         return core.Order(self.ends, self.depth, self.weights, larger)
 
     def wrong(self, scores: Floats, blur: Floats) -> Floats:
-        """The weight of pairs in the wrong order, half of those with tied scores.
+        """Return the weight of pairs in the wrong order, half of those with tied scores.
 
-        ``scores`` is rows x models, and scores of a model that differ by no more than its ``blur``
-        count as ties.
+        ``scores`` is rows x models; scores of a model that differ by at most its ``blur`` are tied.
         """
         blur = np.broadcast_to(np.asarray(blur, dtype=np.float64), scores.shape[1])
         of_rows = np.ascontiguousarray(scores.T[:, self.rows], dtype=np.float64)
@@ -168,12 +170,11 @@ class Order(NamedTuple):
 
 
 class DisagreementModel(FoldLossModel):
-    """Scores judged by the share of pairs in the wrong order, in the test parts of splits.
+    """Model with the fraction of pairs in the wrong order in the test folds of splits.
 
-    Pairs of the same query with different targets count, each with the product of its weights; one
-    with tied scores counts half. ``FoldLossModel`` has what every candidate
-    predicts for the test rows. The sums are for ranking those over pairs; there are such pairs in
-    every test part.
+    Pairs of the same query with different targets count with the product of their weights; tied
+    scores count one half. ``FoldLossModel`` computes the predictions of every candidate for the
+    test rows. For ranking, the sums are over pairs; every test fold must have such pairs.
     """
 
     counts = True
@@ -193,7 +194,7 @@ class DisagreementModel(FoldLossModel):
         return [test[order.rows] for (_, test), order in parts]
 
     def _weights(self, Y: Floats, design: Design, pooled: bool) -> Floats:
-        """The weight of every split in the criterion, over the weight of its pairs."""
+        """Return the weight of every split in the criterion, over the weight of its pairs."""
         totals = np.array([order.total for order in self._orders])
         return np.full(len(totals), 1.0 / totals.sum()) if pooled else 1.0 / totals
 
@@ -205,22 +206,24 @@ class DisagreementModel(FoldLossModel):
         return self._v * np.array([order.total for order in self._orders])
 
     def _empty_residuals(self, Y: Floats, nu: Floats) -> Floats:
-        """Zeros: neither the target nor the constant term has a part in the order of scores.
+        """Return zeros: target and intercept do not affect the order of scores.
 
-        What is taken off them is the scores to the last digit, however small these are.
+        This keeps all digits of the scores, however small they are.
         """
         return np.zeros((1, len(self._rows)))
 
     def _from_rows(self, f: int, residuals: Floats, reach: Floats, squared: bool) -> Floats:
-        """As above: what was computed from the rows has the target in it."""
+        """Evaluate residuals computed from the rows, which contain the target."""
         if squared:
             return self._squares(f, residuals)
         return self._judge(f, residuals - self.fits.parts[f].y[:, :, None], reach)
 
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
-        """The share of wrong pairs in the test rows of split f; residuals are minus the scores."""
+        """Return the fraction of wrong pairs in the test rows of split f; residuals are minus the
+        scores.
+        """
         return self._orders[f].wrong(-residuals[:, 0], self._blur(reach)) * self._v[f]
 
     def _blur(self, reach: Floats) -> Floats:
-        """The largest differences of scores that count as ties."""
+        """Return the largest differences of scores that count as ties."""
         return np.asarray(self._apart * np.minimum(reach, 1.0))

@@ -12,7 +12,7 @@ TRUSTED = 0.1  # that error over the pivot up to which there is a bound
 
 
 class KnownColumns(Protocol):
-    """What is known of all columns: norms as they stand, squared, and before centring."""
+    """Statistics of all columns: squared norms, and norms before centring."""
 
     squares: Floats
     sizes: Floats
@@ -32,11 +32,12 @@ def least_errors(
     h: Floats,
     off: Floats,
 ) -> Floats:
-    """The bound u'r - 2 tau h + tau^2 q per sample for some features, less its own rounding.
+    """Return the bound u'r - 2 tau h + tau^2 q per sample for some features, minus its rounding
+    error.
 
-    h may be ``off``, of each target, times |z|, before rounding. q = |z|^2 is a difference of two
-    sums: for a column with nothing else left it is rounding, and its root many times that.
-    Minus infinity where s is not known.
+    ``off`` times |z| bounds the error of h for each target, before rounding. q = |z|^2 is a
+    difference of two sums: for a column with nothing else left it is rounding, and its root many
+    times that. Minus infinity where s is unknown.
     """
     unit = ROUNDED_PRODUCTS * design.sizes[features]
     s_error = 2 * unit * np.sqrt(design.squares[features])

@@ -1,4 +1,4 @@
-"""What products of columns say of every candidate, followed addition by addition."""
+"""Update candidate scores from column products after each addition."""
 
 import copy
 
@@ -12,7 +12,7 @@ class CandidateSums:
     """The letters s, c, |b|^2 and t of ``engine.py`` for every feature.
 
     ``c`` and ``t``, n x T and n x k, belong to a model of k features with triangle ``R``;
-    ``squares`` are those of the columns.
+    ``squares`` are squared norms of the columns.
     """
 
     def __init__(self, c: Floats, t: Floats, squares: Floats, R: Floats) -> None:
@@ -27,7 +27,9 @@ class CandidateSums:
         return self._t[:, : self.size]
 
     def extend(self, gram: Floats, R: Floats, a: Floats) -> None:
-        """A feature was added, the last of R and a; ``gram`` are its products with all columns."""
+        """Update after an addition (the last of R and a); ``gram`` are its products with all
+        columns.
+        """
         k, root = self.size, R[-1, -1]
         new = (gram - self.t @ R[:k, k]) / root
         b = triangular(R[:k, :k], R[:k, k])
@@ -42,7 +44,7 @@ class CandidateSums:
         self.size = k + 1
 
     def duplicate(self) -> "CandidateSums":
-        """A copy to try changes on."""
+        """Return a copy."""
         other = copy.copy(self)
         other.s, other.c, other._t = self.s.copy(), self.c.copy(), self._t.copy(order="F")
         return other

@@ -1,4 +1,4 @@
-"""The data of a stream as regularised least squares sees them, from sums over the rows alone."""
+"""Centring and scaling of data read in passes, from sums over the rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -102,31 +102,33 @@ class StreamDesign(Design):
 
     @property
     def n_counted(self) -> int:
-        """How many samples have a weight."""
+        """Number of samples with positive weight."""
         return int(self.moments.counted[self.inside].sum())
 
     @property
     def inside(self) -> Columns:
-        """The cells whose rows count."""
+        """Cells whose rows count."""
         apart = np.zeros(len(self.moments.ww), dtype=bool) if self.apart is None else self.apart
         return np.flatnonzero(~apart)
 
     def record(self) -> dict[str, Any]:
-        """How often the data were read."""
+        """Return how often the data were read."""
         return self.source.record()
 
     def name(self, y: Any = None) -> str:
-        """The fingerprint."""
+        """Return the fingerprint."""
         X, labels, weights = self.marked
         return name_from(self.n_samples, X, labels, weights)
 
     def without(self, cells: NDArray[np.bool_]) -> "StreamDesign":
-        """The same data without the rows of some cells."""
+        """Return the same data without the rows of some cells."""
         return replace(self, apart=cells)
 
     @cached_property
     def _company(self) -> list[Columns]:
-        """Columns whose products are computed together, those of the largest gain first."""
+        """Return batches of columns whose products are computed together, the largest gain
+        first.
+        """
         gain = np.square(self.xy).sum(1) / np.maximum(self.squares, 1e-300)
         gain[self.constant] = -1.0
         order = np.argsort(-gain, kind="stable")
@@ -134,14 +136,14 @@ class StreamDesign(Design):
 
     @property
     def knows_all(self) -> bool:
-        """Whether all products of columns are known, and no pass is needed for them."""
+        """Whether all products of columns are known, so that they need no pass."""
         return self.moments.products is not None
 
     def gram(self, columns: Columns) -> Floats:
-        """Products of all columns with some, as they stand: n x len(columns).
+        """Return products of all columns with some, scaled: n x len(columns).
 
-        Where not all are known, columns have their products computed in fixed company, the most
-        hopeful first, so that they are the same to the bit whenever they are computed.
+        If not all are known, products are computed in fixed batches, the most promising first, so
+        that results are bit-identical whenever they are computed.
         """
         if self.moments.products is not None and not self._gram:
             inside, m = self.inside, self.moments
@@ -171,7 +173,7 @@ def products_with(
     cells: Cells,
     apart: NDArray[np.bool_] | None,
 ) -> Answer:
-    """X'V and the sums of V, for batches of columns V less their means, weighted."""
+    """Return X'V and the sums of V, for batches of weighted columns V minus their means."""
     w = weights_in(slab, cells, apart)
     out: Answer = []
     for which in batches:
@@ -184,7 +186,9 @@ def products_with(
 
 
 def weights_in(slab: Slab, cells: Cells, apart: NDArray[np.bool_] | None) -> Floats | None:
-    """The weights of a slab's samples, zero in cells that count as absent; None means ones."""
+    """Return the weights of a slab's samples, zero in cells that count as absent; None means
+    ones.
+    """
     if apart is None:
         return slab.weights
     w = np.ones(slab.block.shape[0]) if slab.weights is None else slab.weights
@@ -192,13 +196,13 @@ def weights_in(slab: Slab, cells: Cells, apart: NDArray[np.bool_] | None) -> Flo
 
 
 def class_shares(design: StreamDesign) -> Floats:
-    """For the balanced loss: class weights times their number."""
+    """Return class weights times their number, for the balanced loss."""
     n = design.n_features
     return _shares(class_weights(design.moments.right[design.inside, n:].sum(0)))
 
 
 def shares_of(Y: Floats, weights: Floats) -> Floats:
-    """The same of coded targets in memory."""
+    """Return the same for coded targets in memory."""
     V = np.column_stack([Y, np.ones(len(Y))])
     return _shares(class_weights(V.T @ (weights[:, None] * V)))
 
@@ -208,7 +212,7 @@ def _shares(weights: Floats) -> Floats:
 
 
 def class_weights(corner: Floats) -> Floats:
-    """The weight of every class, from products of the coded targets and one."""
+    """Return the weight of every class, from products of the coded targets and one."""
     total = corner[-1, -1]
     positive = (total + corner[-1, :-1]) / 2
     return positive if len(positive) > 1 else np.array([total - positive[0], positive[0]])

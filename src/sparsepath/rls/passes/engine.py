@@ -82,7 +82,7 @@ NOTHING = np.zeros(0, dtype=np.intp)
 
 
 class Projection(NamedTuple):
-    """Candidates against the chosen columns: t (k x c), pivots, c (c x T), and who is usable."""
+    """Projected candidates: t (k x c), pivots, c (c x T), and which are usable."""
 
     t: Floats
     pivots: Floats
@@ -90,25 +90,25 @@ class Projection(NamedTuple):
     usable: NDArray[np.bool_]
 
     def only(self, part: slice) -> "Projection":
-        """Some of them."""
+        """Return some of them."""
         return Projection(self.t[:, part], self.pivots[part], self.c[part], self.usable[part])
 
 
 class InPasses(SearchEngine):
-    """A model on a set of features and the exact criterion of neighbouring sets, by passes.
+    """Model on a subset, with the exact criterion of neighbouring subsets, computed in passes.
 
     Parameters
     ----------
     rows : PassRows
         The rows, with their targets.
     alpha : float
-        The ridge penalty, zero or more.
+        Ridge penalty, zero or more.
     loss : Loss
-        How a leave-one-out residual is judged.
+        Loss of a leave-one-out residual.
     steps : int
-        How many features will be chosen, as far as is known.
+        Expected number of selected features.
     groups : sequence of lists of int
-        Columns that enter and leave as one (``groups.py``); those that are alone need not be given.
+        Columns that are added and removed together (``groups.py``); single columns may be omitted.
     """
 
     def __init__(
@@ -154,21 +154,21 @@ class InPasses(SearchEngine):
 
     @property
     def squared_error(self) -> float:
-        """The squared criterion, whatever the loss."""
+        """Return the squared criterion, whatever the loss."""
         if self.key not in self._known.models:
             self._look()
         return self._known.errors[self.key][1]
 
     def coef(self) -> Floats:
-        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        """Return the coefficients of the selected features in units of the data, |S| x T."""
         return self.design.scales[self.chosen][:, None] * self.solve(self.a)
 
     def intercept(self) -> Floats:
-        """The constant term, one per target."""
+        """Return the intercepts, one per target."""
         return self.rows.y_mean - self.design.means[self.chosen] @ self.coef()
 
     def standard_error(self) -> float:
-        """Standard error of ``error`` as a mean over samples; from sums about the error before."""
+        """Return the standard error of ``error`` as a mean over samples."""
         m, sums = self.design.n_counted, self._sums
         step = sums.error - sums.about
         moved = step * step * sums.vv  # a power of a float raises where it overflows
@@ -180,13 +180,13 @@ class InPasses(SearchEngine):
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left of the residuals but rounding."""
+        """Return whether the residuals are zero up to rounding."""
         return float(self._sums.squares.sum()) <= VANISHED**2 * self.target_squares
 
     # What a search asks -------------------------------------------------------------------------
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
-        """The best single addition."""
+        """Return the best single addition."""
         which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
         if not len(which):
             return None
@@ -208,7 +208,7 @@ class InPasses(SearchEngine):
         return best
 
     def duplicate(self) -> Self:
-        """A copy to try changes on; what is known of sets is shared."""
+        """Return a copy; known results of subsets are shared."""
         other = copy.copy(self)
         other.chosen = list(self.chosen)
         if self._candidates is not None:
@@ -230,7 +230,7 @@ class InPasses(SearchEngine):
         self.chosen.append(int(feature))
 
     def drop(self, feature: int) -> None:
-        """Take a chosen feature out again."""
+        """Remove a selected feature."""
         if feature not in self.chosen:
             raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
         k, place = len(self.chosen), self.chosen.index(feature)
@@ -241,7 +241,7 @@ class InPasses(SearchEngine):
         self._candidates = None
 
     def known(self) -> dict[str, Any]:
-        """Results of all passes so far, as plain values, with which a search can resume."""
+        """Return results of all passes so far, as plain values, for a checkpoint."""
         return {**self._known.to_dict(), "read": self.rows.read()}
 
     def recall(self, record: Mapping[str, Any]) -> None:
@@ -252,9 +252,9 @@ class InPasses(SearchEngine):
     # Additions ----------------------------------------------------------------------------------
 
     def _judged(self, which: Columns, bounds: Floats) -> tuple[Columns, Floats, Columns]:
-        """Of candidates whose bounds leave them open: the known ones, their criterion, the others.
+        """Split open candidates: known ones, their criterion, and unknown ones.
 
-        The others come in the order of their bounds. As long as none is known there are few.
+        Unknown ones are sorted by their bounds; without known ones, only a few are returned.
         """
         some = np.arange(len(which))
         if self.loss.bounded:
@@ -268,18 +268,18 @@ class InPasses(SearchEngine):
         return which[some[seen]], errors[seen], which[open_]
 
     def _with(self, which: Columns) -> Floats:
-        """The criterion with each of some features added, as far as it is known; else NaN."""
+        """Return the criterion with each of some features added, as far as known; else NaN."""
         errors, key = self._known.errors, self.key
         return np.array([errors.get(key | {i}, (np.nan,))[0] for i in which.tolist()])
 
     def _least(self, which: Columns, errors: Floats) -> float:
-        """Values up to here are as good as the best of those that are known."""
+        """Return the value up to which others count as ties with the best known one."""
         seen = ~np.isnan(errors)
         values = self._values(which[seen], errors[seen])
         return limit(values.min(initial=np.inf), self.empty_error)
 
     def _together(self, seen: int) -> int | None:
-        """How many candidates the next pass judges; few where a pass is cheap."""
+        """Return how many candidates the next pass evaluates; few if a pass is cheap."""
         if not self.loss.bounded:
             return self.rows.together
         return FORESEEN if self.rows.held and seen <= FORESEEN else FORESEEN_AT_MOST
@@ -295,7 +295,7 @@ class InPasses(SearchEngine):
         return self.costs.worth(which, errors, self.squared_error if squared else self.error)
 
     def candidates(self) -> CandidateSums:
-        """The letters of every feature for the model as it stands."""
+        """Letters of every feature for the current model."""
         if self._candidates is None:
             t = triangular(self.R, self._gram(self.chosen).T, transposed=True).T
             c = self.rows.xy - t @ self.a
@@ -310,13 +310,13 @@ class InPasses(SearchEngine):
         return self.rows.gram(np.array(columns, dtype=np.intp))
 
     def _products(self, which: Columns) -> tuple[Floats, Floats, Floats]:
-        """T, s and c of candidates from products alone."""
+        """Return t, s and c of candidates from products alone."""
         t = np.asfortranarray(self.candidates().t[which].T)
         s = self.design.squares[which] - np.einsum("ij,ij->j", t, t)
         return t, s, self.rows.xy[which] - t.T @ self.a
 
     def _projected(self, which: Columns) -> Projection:
-        """Candidates projected; by a pass where products are too imprecise."""
+        """Return projected candidates, by a pass where products are too imprecise."""
         t, s, c = self._products(which)
         design = self.design
         doubtful = np.flatnonzero(self._doubtful(which, s))
@@ -336,7 +336,7 @@ class InPasses(SearchEngine):
         return Projection(t, pivots, c, usable)
 
     def _bounds(self, which: Columns, sharp: bool = False) -> Floats:
-        """Lower bounds of what additions are compared by, lowered by their own rounding.
+        """Return lower bounds of the values by which additions are compared, including rounding.
 
         ``sharp``: with X'u, from a pass over all columns.
         """
@@ -356,7 +356,7 @@ class InPasses(SearchEngine):
         return self._values(which, least_errors(self.design, *given, s, c, q, h, off))
 
     def _weighed(self, t: Floats) -> Floats:
-        """The products h = x'Pu of all candidates."""
+        """Return the products h = x'Pu of all candidates."""
         design, view = self.design, self.rows.view(range(self.design.n_features), self.loss)
         chosen = np.array(self.chosen, dtype=np.intp)
         Xu, total, Zu = self.rows.ask(view, weighed_products, chosen, self.R, self.a)
@@ -366,7 +366,7 @@ class InPasses(SearchEngine):
     def best_exchange(
         self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best addition after dropping a feature; tried only if bounds leave one open."""
+        """Return the best addition after removing a feature; computed only if bounds allow one."""
         which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
         if self.loss.bounded and not may_exchange(self, feature, which, below):
             return None
@@ -377,7 +377,7 @@ class InPasses(SearchEngine):
     def best_removal(
         self, features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single removal; one pass judges all of them."""
+        """Return the best single removal; one pass evaluates all."""
         which = np.array(self.chosen, dtype=np.intp)
         if features is not None:
             which = which[np.isin(which, list(features))]
@@ -399,7 +399,9 @@ class InPasses(SearchEngine):
     # Passes -------------------------------------------------------------------------------------
 
     def _look(self, candidates: Columns = NOTHING, about: float | None = None) -> None:
-        """One pass: the model at hand, candidates, removals, and what will most likely be next."""
+        """Run one pass: evaluate the current model, candidates, removals, and likely next
+        models.
+        """
         anew = about is not None
         if about is None:
             about = self._known.errors.get(self.key, (0.0,))[0]
@@ -441,7 +443,7 @@ class InPasses(SearchEngine):
             self._known.foreseen[self.key] = trial.chosen[len(self.chosen)]
 
     def _depth(self) -> int:
-        """How many steps to look ahead."""
+        """Return how many steps to look ahead."""
         if self._units or not self.loss.bounded:
             return 0
         return min(self._known.steps_ahead, max(0, self.steps - len(self.chosen)))
@@ -457,9 +459,9 @@ class InPasses(SearchEngine):
     ) -> None:
         """Store the results of a pass by subset; known results stay unchanged.
 
-        A model is judged again in the company of other candidates, and its sums then differ by
-        rounding. If they took the place of the earlier ones, figures would depend on when they are
-        requested, and a search that resumes from a checkpoint requests them at other times.
+        A model evaluated again with other candidates has sums that differ by rounding. If these
+        replaced earlier ones, results would depend on when they are requested, and a search that
+        resumes from a checkpoint requests them at other times.
         """
         (
             (total, tight, around, slope, vv, square),
@@ -485,7 +487,7 @@ class InPasses(SearchEngine):
             errors.setdefault(key - {i}, (float(value), float(square)))
 
     def _likely(self) -> Columns:
-        """The candidates that lower the training error most."""
+        """Return the candidates that lower the training error most."""
         if len(self.chosen) >= self.steps:
             return NOTHING
         allowed = enterable(self.design.constant, self.chosen, None)
@@ -503,7 +505,7 @@ class InPasses(SearchEngine):
         return np.sort(which[smallest(-gain, FORESEEN)])
 
     def _plain(self, which: Columns) -> Columns:
-        """Candidates that products determine precisely enough; the others are left for later."""
+        """Return the candidates that products determine precisely enough."""
         return which[~self._doubtful(which, self._products(which)[1])]
 
     def _doubtful(self, which: Columns, s: Floats) -> NDArray[np.bool_]:
@@ -530,7 +532,7 @@ class InPasses(SearchEngine):
         )  # fmt: skip
 
     def _removals(self) -> tuple[Floats, Floats]:
-        """For every chosen feature, q in terms of the columns of Z, and tau = -q'y."""
+        """Return, for every selected feature, q in terms of the columns of Z, and tau = -q'y."""
         inverse = self.solve(np.eye(len(self.chosen)))
         norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
         return inverse.T / norms, -self.solve(self.a) / norms[:, None]
@@ -538,7 +540,9 @@ class InPasses(SearchEngine):
     # Groups -------------------------------------------------------------------------------------
 
     def group_errors(self, action: str, firsts: Sequence[int], squared: bool) -> Floats:
-        """The criterion after each of some groups, named by their first columns, came or went."""
+        """Return the criterion after adding or removing each of some groups, named by first
+        column.
+        """
         self._known.drops |= action == "drop"
         found = [self._group_error(action, first) for first in firsts]
         if None in found:
@@ -553,11 +557,11 @@ class InPasses(SearchEngine):
         return known.groups.get((key, action, first)) if in_unit else known.errors.get(alone)
 
     def is_usable(self, column: int) -> bool:
-        """Whether a column is no combination of the chosen ones."""
+        """Return whether a column is not a combination of the selected ones."""
         return bool(self._projected(np.array([column], dtype=np.intp)).usable[0])
 
     def _group_changes(self) -> tuple[GroupChange, ...]:
-        """What each group does to the model at hand."""
+        """Return the change of the current model by each group."""
         changes, inside = [], set(self.chosen)
         outside = [unit for unit in self._units if not inside & set(unit)]
         found = self._projected(np.array([i for unit in outside for i in unit], dtype=np.intp))
@@ -587,7 +591,7 @@ class InPasses(SearchEngine):
         return float(self.loss.blur(self._reach[list(columns)].sum()))
 
     def _settle(self, best: Update | None) -> None:
-        """Look farther ahead where the last look was right, less far where it was not."""
+        """Look further ahead if the last prediction was right, less far otherwise."""
         guess = self._known.foreseen.pop(self.key, None)
         if guess is None or best is None:
             return
@@ -595,17 +599,17 @@ class InPasses(SearchEngine):
         self._known.steps_ahead = min(FARTHEST, 2 * self._known.steps_ahead) if right else 1
 
     def solve(self, b: Floats, transposed: bool = False) -> Floats:
-        """R^-1 b, or R^-T b."""
+        """Return R^-1 b, or R^-T b."""
         return triangular(self.R, b, transposed)
 
     @property
     def residual_squares(self) -> Floats:
-        """Squares of the residuals, per target."""
+        """Return the squared residuals, per target."""
         return self._sums.squares
 
 
 def smallest(values: Floats, count: int) -> Columns:
-    """Where the smallest of some values are, in their order; ties to the lowest index.
+    """Return the indices of the smallest values, in order; the lowest index breaks ties.
 
     >>> smallest(np.array([3.0, 1.0, 2.0, 1.0]), 3).tolist()
     [1, 3, 2]

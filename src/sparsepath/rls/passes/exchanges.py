@@ -41,7 +41,9 @@ class Fitted(Protocol):
 
 
 def may_exchange(state: Fitted, feature: int, others: NDArray[np.intp], below: float) -> bool:
-    """Whether dropping a feature and adding one of the others may leave the criterion ``below``."""
+    """Return whether replacing a feature by one of the others may bring the criterion below
+    ``below``.
+    """
     alpha, known = state.alpha, state.candidates()
     inverse = state.solve(np.eye(len(state.chosen)))
     norms = np.einsum("ij,ij->i", inverse, inverse)

@@ -1,6 +1,6 @@
-"""A block of rows of a fitted model: r, p and Z, the candidates at hand, and sums over the rows.
+"""A block of rows of a fitted model: r, p and Z, current candidates, and sums over the rows.
 
-The letters are those of ``engine.py``. W holds the candidates at hand, z in the derivation.
+The letters are those of ``engine.py``. W contains the current candidates, z in the derivation.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ SCORED_ROWS = 4096  # rows scored at once: a few candidates' worth stays in cach
 class Measured(NamedTuple):
     """Sums over rows: of v * loss, r^2 per target, (v (loss - about))^2 and v^2 (loss - about).
 
-    ``tight`` counts the samples without room in p.
+    ``tight`` counts the samples whose leverage is nearly one.
     """
 
     total: float
@@ -38,22 +38,22 @@ class Weighed(NamedTuple):
 
 
 class FittedRows:
-    """One block of rows: the data, and r, p, Z of the model fitted so far.
+    """One block of rows: the data, and r, p, Z of the current model.
 
     Parameters
     ----------
     block : RowBlock
-        The data, as they are.
+        The data.
     Y : array of shape (m, T)
-        Targets of these rows, as given.
+        Raw targets of these rows.
     g : array of shape (m,)
-        Roots of the sample weights.
+        Square roots of the sample weights.
     v : array of shape (m,)
         Weights of the criterion's mean, which sum to one over all blocks.
     loss : Loss
-        How a leave-one-out residual is judged.
+        Loss of a leave-one-out residual.
     left : array of shape (n,)
-        What the columns' means leave of their offsets (``Design.left``).
+        Remaining means of the centred columns (``Design.left``).
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class FittedRows:
     def begin(
         self, y_mean: Floats, y_left: Floats, total_weight: float, fit_intercept: bool
     ) -> None:
-        """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
+        """Set up the empty model: r = P0 y, p = 1 minus the intercept's share, no columns in Z."""
         g = self.g
         self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean - y_left))
         self._plain = g * g / total_weight if self.loss.balanced else self.v
@@ -76,11 +76,11 @@ class FittedRows:
         self._space = np.empty((len(g), 0), order="F")
 
     def lend(self, Z: Floats) -> None:
-        """Columns of Z in memory of the caller's, none of them in use yet."""
+        """Use memory of the caller for columns of Z."""
         self._Z, self.size = Z, 0
 
     def extend(self, size: int, a: Floats) -> None:
-        """Use this many of the columns lent, and do to r and p what they do."""
+        """Use this many of the columns, and update r and p."""
         Z = self._Z[:, self.size : size]
         self.r -= Z @ a[self.size : size]
         self.p -= np.einsum("ij,ij->i", Z, Z)
@@ -88,13 +88,13 @@ class FittedRows:
 
     @property
     def Z(self) -> Floats:  # noqa: N802 (the papers' letter)
-        """The orthonormal columns in use."""
+        """Orthonormal columns in use."""
         return self._Z[:, : self.size]
 
     # Candidates ---------------------------------------------------------------------------------
 
     def load(self, features: NDArray[np.intp], means: Floats, scales: Floats, out: Floats) -> None:
-        """Write some columns as the model sees them."""
+        """Write some columns, centred, scaled and weighted."""
         self.block.columns(features, out)
         out -= means
         left = self._left[features]
@@ -106,7 +106,7 @@ class FittedRows:
             out *= scales
 
     def _room(self, width: int) -> Floats:
-        """Space for some candidates, used again and again: fresh memory is slow."""
+        """Return a reused buffer for candidates, because new memory is slow."""
         if self._space.shape[1] < width:
             self._space = np.empty((len(self.g), width), order="F")
         return self._space[:, :width]
@@ -114,10 +114,10 @@ class FittedRows:
     # Shares of the criterion --------------------------------------------------------------------
 
     def score(self, pivots: Floats, tau: Floats, blur: Any = 0.0, squared: bool = False) -> Floats:
-        """This block's share of the criterion with each candidate of W added.
+        """Return this block's contribution to the criterion with each candidate of W added.
 
         Adding z changes r to r - z tau and p to p - z^2 / pivot (tau is c x T). Infinite where a
-        leverage reaches one. ``squared`` requests the squared criterion, whatever the loss.
+        leverage reaches one. ``squared`` returns the squared criterion, whatever the loss.
         """
         W, out = self.W, np.zeros(len(pivots))
         if self.r.shape[1] == 1 and (squared or self.loss.bounded):
@@ -148,25 +148,29 @@ class FittedRows:
     def score_without(
         self, directions: Floats, tau: Floats, blur: Any = 0.0, squared: bool = False
     ) -> Floats:
-        """This block's share of the criterion with each of some features dropped."""
+        """Return this block's contribution to the criterion with each of some features removed."""
         self.W = self._room(len(tau))
         np.matmul(directions.T, self.Z.T, out=self.W.T)
         return self.score(np.full(len(tau), -1.0), tau, blur, squared)
 
     def score_all(self, G: Floats, tau: Floats, blur: float = 0.0, squared: bool = False) -> float:
-        """This block's share of the criterion with all candidates of W added at once."""
+        """Return this block's contribution to the criterion with all candidates of W added
+        together.
+        """
         p = self.p - np.square(self.W @ G).sum(1)
         return self._score_one(p, self.r - self.W @ tau, blur, squared)
 
     def score_without_all(
         self, directions: Floats, tau: Floats, blur: float = 0.0, squared: bool = False
     ) -> float:
-        """This block's share of the criterion with several features dropped at once."""
+        """Return this block's contribution to the criterion with several features removed
+        together.
+        """
         q = self.Z @ directions
         return self._score_one(self.p + np.square(q).sum(1), self.r - q @ tau, blur, squared)
 
     def score_squared(self) -> float:
-        """This block's share of the squared criterion of the model as it stands."""
+        """Return this block's contribution to the squared criterion of the current model."""
         return self._score_one(self.p, self.r, 0.0, True)
 
     def _score_one(self, p: Floats, r: Floats, blur: float, squared: bool) -> float:
@@ -180,7 +184,7 @@ class FittedRows:
         return loss, (self.g[part], v[part], self.Y[part])
 
     def criterion(self, about: float = 0.0, blur: float = 0.0) -> Measured:
-        """Sums over the rows of the model as it stands; for the squared loss, also of u."""
+        """Return sums over the rows for the current model; for the squared loss, also of u."""
         residuals = list(self.r.T.copy())
         p = np.maximum(self.p, ROOM)
         loss, vectors = self._given(slice(None), False)

@@ -1,4 +1,4 @@
-"""From a source to a fitted estimator: what is read first, the search, the honest errors."""
+"""Fit an estimator to a source: first pass, search, honest errors."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -35,10 +35,10 @@ MOST_CELLS = 256
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """On which side of every split every row is, as labels of the rows.
+    """Side of every row in every split, as labels of the rows.
 
-    Of folds, one array has the fold that tests the row, and ``outside`` where there is none; of
-    other splits each has an array, with 1 for training and 2 for test rows.
+    For folds, one array has the test fold of each row, ``outside`` if there is none; for other
+    splits each has an array, with 1 for training and 2 for test rows.
     """
 
     labels: tuple[NDArray[np.unsignedinteger[Any]], ...]
@@ -46,7 +46,7 @@ class Sides:
 
     @classmethod
     def of(cls, splits: Sequence[Split], m: int, everyone: Rows | None = None) -> "Sides":
-        """Of splits of m rows, or of the rows that are given as ``everyone``."""
+        """Create it from splits of m rows, or of the rows in ``everyone``."""
         every = np.arange(m) if everyone is None else everyone
         label = np.full(m, len(splits), dtype=np.min_scalar_type(len(splits)))
         tested = 0
@@ -67,7 +67,7 @@ class Sides:
         return cls(tuple(sides), None)
 
     def at(self, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which of some rows every split trains on, and which it tests: splits x rows."""
+        """Return the training and test rows of every split among some rows: splits x rows."""
         if self.outside is None:
             side = np.array([label[rows] for label in self.labels])
             return side == 1, side == 2
@@ -77,7 +77,7 @@ class Sides:
 
 
 def cells_of(sides: Sequence[Sides], m: int) -> tuple[Cells, Rows]:
-    """Cells of rows that are on the same side of everything, and a row of each."""
+    """Return cells of rows that are on the same side in every split, and a row of each."""
     code, count = np.zeros(m, dtype=np.int64), 1
     for label in (label for of in sides for label in of.labels):
         width = int(label.max(initial=0)) + 1
@@ -92,7 +92,7 @@ def cells_of(sides: Sequence[Sides], m: int) -> tuple[Cells, Rows]:
 
 @dataclass(frozen=True, eq=False)
 class SearchPart:
-    """What one search reads: cells, those without the rows that it leaves out, and its splits."""
+    """Data of one search: cells, cells without the held-out rows, and its splits."""
 
     cells: Cells
     apart: NDArray[np.bool_] | None
@@ -101,11 +101,11 @@ class SearchPart:
 
 
 class Partings:
-    """How rows are parted, for the search and for its repetitions without some of the rows.
+    """Partition of the rows for the search and for its repetitions without some of the rows.
 
-    ``within`` gives the splits of the search on some rows, None for leave-one-out. Where sums for
-    all cells at once are ``affordable``, one pass serves the search and all repetitions; else each
-    repetition takes its own.
+    ``within`` returns the splits of the search on some rows, None for leave-one-out. If sums for
+    all cells are ``affordable``, one pass serves the search and all repetitions; otherwise each
+    repetition takes its own pass.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Partings:
 
     @property
     def label(self) -> Splits | None:
-        """For the name of the criterion; the rows themselves are not listed."""
+        """Splits for the name of the criterion, without row numbers."""
         return None if self.own is None else Splits((), self.own.label)
 
     def _sides(self, train: Rows) -> tuple[Sides, Sides | None] | None:
@@ -148,14 +148,14 @@ class Partings:
         return Sides((inside,), 1), None if splits is None else Sides.of(splits, self._m, train)
 
     def whole(self) -> SearchPart:
-        """Of the search on all rows."""
+        """Return the data of the search on all rows."""
         cells, rows = self._first
         return SearchPart(
             cells, None, *((None, None) if self._mine is None else self._mine.at(rows))
         )
 
     def without(self, number: int) -> SearchPart | None:
-        """Of a repetition; None if the search has no splits there."""
+        """Return the data of a repetition; None if the search has no splits there."""
         pair = self._parted[number]
         if pair is None:
             return None
@@ -167,14 +167,14 @@ class Partings:
 
 
 def numbers_kept(n: int, cells: int) -> float:
-    """Bytes of the products of all columns for so many cells, and of what is made of them."""
+    """Return the bytes of the products of all columns for so many cells, and of derived arrays."""
     return 8.0 * n * n * (3 * cells + 4)
 
 
 def read(
     source: Source, crew: Crew, coding: Coding, part: SearchPart, estimator: Any
 ) -> StreamDesign:
-    """The sums over the rows; products of all columns if they fit into memory."""
+    """Return the sums over the rows; products of all columns if they fit into memory."""
     whole = numbers_kept(source.n_features, part.cells.count) <= _limit(estimator)
 
     def made(sums: Sums) -> StreamDesign:
@@ -196,14 +196,14 @@ def _limit(estimator: Any) -> float:
 
 
 def sums_for(design: StreamDesign, part: SearchPart) -> CellSums | None:
-    """The sums of the splits; None for leave-one-out."""
+    """Return the sums of the splits; None for leave-one-out."""
     if part.tests is None or part.trains is None:
         return None
     return CellSums(design, part.trains, part.tests)
 
 
 def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool) -> Any:
-    """The whole of ``fit`` for a source."""
+    """Run ``fit`` for a source."""
     loss = estimator._criterion
     parameters = Parameters(estimator, loss, estimator.cv)
     if loss.pairs:
@@ -243,7 +243,7 @@ def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool)
 def _partings(
     estimator: Any, source: Source, groups: Any, parts: Parts | None, classifier: bool
 ) -> Partings:
-    """The cells that the search's own splits need, and those of the parts that are left out."""
+    """Return the cells needed by the search's own splits and the held-out parts."""
     m, n, cv = len(source), source.n_features, estimator.cv
     singly = isinstance(cv, str) and cv == "loo"
     if singly and groups is not None and (count := len(np.unique(groups))) > MOST_CELLS:
@@ -271,7 +271,7 @@ def _partings(
 def _without(
     estimator: Any, design: StreamDesign, partings: Partings, number: int, names: Any
 ) -> dict[int, Step] | None:
-    """The models of the search without a part; None if it is another problem there."""
+    """Return the models of the search without a part; None if that is a different problem."""
     part = partings.without(number)
     if part is None or part.apart is None:
         return None
@@ -290,7 +290,7 @@ def _without(
 def _best(
     design: StreamDesign, alphas: Any, spec: SearchSpec, sums: CellSums | None
 ) -> dict[int, Step]:
-    """The search with every penalty; the one with the least error."""
+    """Return the result of the search with the penalty that has the minimum error."""
     nothing = np.zeros((0, len(design.y_mean)))
     trails = [search_for(design, nothing, alpha, spec, sums=sums) for alpha in alphas]
     return min(trails, key=lambda trail: min(step.error for step in trail.steps.values())).steps

@@ -35,7 +35,7 @@ from sparsepath.system.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class SplitModels:
-    """The models of one split, to be judged on its test rows."""
+    """Models of one split, to be evaluated on its test rows."""
 
     cells: NDArray[np.bool_]  # which cells are its test part
     mu: Floats  # means of the columns read and of the targets in the training part
@@ -50,7 +50,7 @@ class SplitModels:
 
 @dataclass(frozen=True, eq=False)
 class FoldPlan:
-    """What a pass is to judge: how columns are made, the models of all splits, their blurs."""
+    """Description of a pass: column scaling, models of all splits, tie tolerances."""
 
     columns: Columns
     shift: Floats
@@ -65,7 +65,9 @@ class FoldPlan:
 
 
 def judge_folds(slab: Slab, plan: FoldPlan) -> Answer:
-    """Shares of the criterion, splits x models: as it is, with each candidate, without each."""
+    """Return contributions to the criterion, splits x models: current, with each candidate, without
+    each.
+    """
     return reduce(plus, (_judged(strip, plan) for strip in slab.strips(ROWS_OF_A_STRIP)))
 
 
@@ -100,12 +102,12 @@ def _judged(slab: Slab, plan: FoldPlan) -> Answer:
 
 
 def _of(blurs: Any, some: slice) -> Any:
-    """Those of some models; there may be one for all."""
+    """Return the values for some models; there may be one for all."""
     return blurs[some] if np.ndim(blurs) else blurs
 
 
 class _Judge:
-    """What residuals cost on some rows, summed: rows x T x models to models."""
+    """Sums of losses on some rows: rows x T x models to models."""
 
     def __init__(self, loss: Loss, Y: Floats, w: Floats, share: Floats) -> None:
         label: Any = 0
@@ -120,7 +122,7 @@ class _Judge:
 
 
 class StreamedFolds(FoldModel):
-    """A ``FoldModel`` judged by any loss that is a mean over samples, by passes."""
+    """A ``FoldModel`` for any loss that is a mean over samples, computed in passes."""
 
     sums: CellSums
     squared = False
@@ -141,7 +143,7 @@ class StreamedFolds(FoldModel):
 
     @property
     def fold_errors(self) -> Floats:
-        """The mean loss on each test part (if pooled: its share of the criterion)."""
+        """Return the mean loss on each test fold (if pooled: its contribution to the criterion)."""
         return self._asked()[0][:, 0]
 
     @property
@@ -149,12 +151,12 @@ class StreamedFolds(FoldModel):
         return float(self._joined(self.fold_errors[:, None])[0])
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits ; NaN for a single one."""
+        """Return the standard error of the mean over splits; NaN for a single one."""
         weights = (self._weights() / self._shares).sum(1)
         return standard_error(self.fold_errors / weights, self.sums.overlap)
 
     def _weights(self) -> Floats:
-        """What the samples of each test part weigh, or those of each class."""
+        """Return the weights of the samples of each test fold, or of each class."""
         if self.loss.balanced:
             return np.array([class_weights(corner) for corner in self.sums.test_corners])
         return self.sums.weight[: self.sums.n_splits, None]
@@ -163,14 +165,14 @@ class StreamedFolds(FoldModel):
         return np.asarray(errors.sum(0) if self.pooled else errors.mean(0))
 
     def _errors_by_sums(self) -> Floats:
-        """The criterion with each feature added."""
+        """Return the criterion with each feature added."""
         errors = np.full(self.design.n_features, np.inf)
         which = self._candidates()
         errors[which] = self._joined(self._asked()[1])
         return errors
 
     def errors_without(self, squared: bool = False) -> Floats:
-        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        """Return the criterion with each selected feature removed, in the order of ``chosen``."""
         if squared:
             return super().errors_without(squared)
         self._drops = True
@@ -219,7 +221,7 @@ class StreamedFolds(FoldModel):
 
 
 def _shares(design: StreamDesign, sums: CellSums, loss: Loss, pooled: bool) -> Floats:
-    """What weights of samples are divided by, for every split: splits x 1, or x classes."""
+    """Return the divisors of sample weights for every split: splits x 1, or x classes."""
     F = sums.n_splits
     if not loss.balanced:
         w = sums.weight[:F, None]

@@ -1,4 +1,4 @@
-"""Cross-validation over splits from the sums of cells: no pass but the first."""
+"""Cross-validation over splits from the sums of cells, without further passes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class CellSums(SplitSums):
         self._of = design
 
     def still(self, alpha: float) -> NDArray[np.bool_]:
-        """See ``SplitSums.still``."""
+        """Return columns that are constant in a training fold; see ``SplitSums.still``."""
         design, train = self._of, slice(self.n_splits, 2 * self.n_splits)
         if not design.fit_intercept:
             return np.zeros(design.n_features, dtype=bool)
@@ -72,7 +72,7 @@ class CellSums(SplitSums):
         return np.arange(self.n_splits, 2 * self.n_splits + 1)
 
     def products(self, i: int) -> Floats:
-        """Products of all columns with column i over every part: (2F + 1) x n."""
+        """Return products of all columns with column i over every part: (2F + 1) x n."""
         return self._all_gram[:, i]
 
     column = products

@@ -1,4 +1,4 @@
-"""A group of columns that comes to a model or leaves it; the derivation is in ``rls/groups.py``."""
+"""Addition or removal of a group of columns; derived in ``rls/groups.py``."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,7 +14,7 @@ NOTHING = np.zeros(0, dtype=np.intp)
 
 
 class Projected(Protocol):
-    """Columns against the chosen ones, as ``engine.Projection``."""
+    """Columns projected on the selected ones, as in ``engine.Projection``."""
 
     @property
     def t(self) -> Floats: ...
@@ -25,7 +25,7 @@ class Projected(Protocol):
 
 
 def addition(group: Sequence[int], found: Projected, gram: Floats, blur: float) -> GroupChange:
-    """The group added; ``gram`` are the products of its columns with each other."""
+    """Return the addition of a group; ``gram`` are the products of its columns."""
     S = gram - found.t.T @ found.t
     np.fill_diagonal(S, found.pivots)
     root = np.sqrt(np.where(found.pivots > 0, found.pivots, 1.0))
@@ -37,9 +37,9 @@ def addition(group: Sequence[int], found: Projected, gram: Floats, blur: float) 
 
 
 def removal(first: int, places: Sequence[int], R: Floats, a: Floats, blur: float) -> GroupChange:
-    """The chosen columns at some places dropped, whose group has this first column.
+    """Return the removal of the group with this first column, at some places.
 
-    With N = X_S A^-1 and A^-1_bb the block of these columns, P gets N_b (A^-1_bb)^-1 N_b' back.
+    With N = X_S A^-1 and A^-1_bb the block of these columns, P becomes P + N_b (A^-1_bb)^-1 N_b'.
     """
     inverse = triangular(R, np.eye(len(R)))
     block = inverse[list(places)]

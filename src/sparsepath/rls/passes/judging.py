@@ -27,16 +27,16 @@ Key = frozenset[int]
 
 
 class Buffers:
-    """Arrays that are used again: fresh memory is slow, above all on workers of Dask.
+    """Reused arrays, because new memory is slow, especially on Dask workers.
 
-    These give it back to the system at every chance, by a setting of Dask's.
+    Dask configures them to return memory to the system whenever possible.
     """
 
     def __init__(self) -> None:
         self._kept: dict[str, Floats] = {}
 
     def __call__(self, name: str, m: int, n: int) -> Floats:
-        """An array m x n in Fortran order, with anything in it."""
+        """Return an uninitialised array m x n in Fortran order."""
         kept = self._kept.get(name)
         if kept is None or kept.size < m * n:
             kept = self._kept[name] = np.empty(m * n)
@@ -45,7 +45,7 @@ class Buffers:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """How the columns and targets of a slab become those of the model."""
+    """Transformation of the columns and targets of a slab to those of the model."""
 
     # Those that are read, ascending, and all that is below is for these; None for all columns.
     columns: Columns | None
@@ -65,7 +65,7 @@ class View:
 
     @classmethod
     def of(cls, design: StreamDesign, columns: Columns, loss: Loss) -> "View":
-        """The view of some columns of a source, given ascending."""
+        """Create it for some columns of a source, given ascending."""
         shares = class_shares(design) if loss.balanced else None
         none = np.zeros_like(design.y_mean)
         return cls(
@@ -75,7 +75,7 @@ class View:
         )  # fmt: skip
 
     def rows(self, slab: Slab) -> FittedRows:
-        """The rows of a slab with the empty model."""
+        """Return the rows of a slab with the empty model."""
         Y = self.coding(slab.y)
         w = weights_in(slab, self.cells, self.apart)
         weights = np.ones(len(Y)) if w is None else np.asarray(w, dtype=np.float64)
@@ -88,7 +88,7 @@ class View:
         return rows
 
     def taken(self, rows: FittedRows, features: Columns, out: Floats) -> Floats:
-        """Some columns as the model sees them."""
+        """Return some columns, centred, scaled and weighted."""
         at = features if self.columns is None else np.searchsorted(self.columns, features)
         rows.load(at, self.shift[at], self.scales[at], out)
         return out
@@ -96,10 +96,10 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A model, the first ``size`` of the columns at hand, and neighbours of it to be judged.
+    """A model, the first ``size`` of the columns, and its neighbours to be evaluated.
 
     ``t``, ``pivots`` and ``tau`` belong to the ``candidates``; ``directions`` and ``steps`` to
-    removals of the features ``drops``. ``blur``s are those of the loss.
+    removals of the features ``drops``. ``blur`` has the tie tolerances of the loss.
     """
 
     size: int
@@ -118,9 +118,9 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class GroupChange:
-    """A group of columns, named by the first, that comes to the largest model or goes.
+    """A group of columns, named by the first, that is added to or removed from the largest model.
 
-    ``G`` and ``tau`` are those of ``groups.py``; of a group that goes, its directions.
+    ``G`` and ``tau`` are those of ``groups.py``; for a removal, its directions.
     """
 
     action: str
@@ -132,14 +132,14 @@ class GroupChange:
     blur: float
 
     def score(self, rows: FittedRows, squared: bool) -> float:
-        """The share of the criterion after it; the columns that come are in W."""
+        """Return the contribution to the criterion after the change; added columns are in W."""
         how = rows.score_all if self.action == "add" else rows.score_without_all
         return how(self.G, self.tau, self.blur, squared)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The columns S of the largest model with R and a, and the models on the way to it."""
+    """Columns S of the largest model with R and a, and the smaller models."""
 
     chosen: Columns
     R: Floats
@@ -150,7 +150,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class JudgedLevel:
-    """Sums over all rows of a model as it stands."""
+    """Sums over all rows for a model."""
 
     error: float
     about: float
@@ -174,7 +174,7 @@ class KnownModels:
         self.groups: dict[tuple[Key, str, int], tuple[float, float]] = {}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return plain values."""
         return {
             "models": [[sorted(key), *map(_plain, astuple(m))] for key, m in self.models.items()],
             "errors": [[sorted(key), *pair] for key, pair in self.errors.items()],
@@ -186,7 +186,7 @@ class KnownModels:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "KnownModels":
-        """Make of ``to_dict``'s answer the same again, to the bit."""
+        """Return the bit-identical object that ``to_dict`` converted."""
         made = cls()
         for key, *told in record["models"]:
             numbers = [np.array(v) if isinstance(v, list) else float(v) for v in told]
@@ -204,11 +204,11 @@ def _plain(value: Any) -> Any:
 
 
 def judge(slab: Slab, view: View, plan: Plan) -> Answer:
-    """The sums of every level: of the model itself, of its additions and of its removals.
+    """Return the sums of every level: of the model, its additions and its removals.
 
-    For each level: [loss, rows without room, |around|^2, slope, v'v, squared loss], squares of r,
-    [u'u, u'r] per target, losses and squared losses with each candidate, and without each
-    chosen one. If there are groups, last of all loss and squared loss after each of them.
+    For each level: [loss, rows with leverage one, |around|^2, slope, v'v, squared loss], squares of
+    r, [u'u, u'r] per target, losses and squared losses with each candidate, and without each
+    selected feature. With groups, finally loss and squared loss after each of their changes.
     """
     space, strips = Buffers(), slab.strips(ROWS_OF_A_STRIP)
     return reduce(plus, (_judged(strip, view, plan, space) for strip in strips))
@@ -256,7 +256,7 @@ def _judged(slab: Slab, view: View, plan: Plan, space: Buffers) -> Answer:
 
 
 def _both(rows: FittedRows, score: Any, squared: bool, *given: Floats) -> Answer:
-    """Shares of the loss, and of the squared loss where that is another."""
+    """Return contributions to the loss, and to the squared loss if it differs."""
     if not len(given[1]):
         return [np.zeros(0), np.zeros(0)]
     first = score(*given)
@@ -266,7 +266,7 @@ def _both(rows: FittedRows, score: Any, squared: bool, *given: Floats) -> Answer
 def project(
     slab: Slab, view: View, chosen: Columns, R: Floats, a: Floats, which: Columns, t: Floats
 ) -> Answer:
-    """With w = x - Z t for some columns: Z'w, w'w and w'r."""
+    """Return Z'w, w'w and w'r for some columns, with w = x - Z t."""
     rows = view.rows(slab)
     m, k = slab.block.shape[0], len(chosen)
     both = view.taken(
@@ -278,7 +278,7 @@ def project(
 
 
 def weighed_products(slab: Slab, view: View, chosen: Columns, R: Floats, a: Floats) -> Answer:
-    """X'u of all columns as they are stored, times the roots of the weights; sums of u; Z'u."""
+    """Return X'u of all stored columns, times the roots of the weights; sums of u; Z'u."""
     rows = view.rows(slab)
     X = view.taken(rows, chosen, np.empty((slab.block.shape[0], len(chosen)), order="F"))
     Z = _fit(rows, X, R, a)
@@ -288,7 +288,7 @@ def weighed_products(slab: Slab, view: View, chosen: Columns, R: Floats, a: Floa
 
 
 def _fit(rows: FittedRows, X: Floats, R: Floats, a: Floats) -> Floats:
-    """Give rows the model of some columns, which are overwritten; Z."""
+    """Set rows to the model of some columns (overwritten) and return Z."""
     Z = orthonormal(X, R)
     rows.lend(Z)
     rows.extend(len(R), a)
@@ -296,5 +296,5 @@ def _fit(rows: FittedRows, X: Floats, R: Floats, a: Floats) -> Floats:
 
 
 def orthonormal(X: Floats, R: Floats) -> Floats:
-    """Z = X R^-1, in the place of X."""
+    """Compute Z = X R^-1 in place."""
     return dtrsm(1.0, R, X, side=1, overwrite_b=True) if len(R) else X

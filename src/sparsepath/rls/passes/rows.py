@@ -1,7 +1,7 @@
-"""Rows that are read in passes, wherever they are: in memory, dense or sparse, in files, on Dask.
+"""Rows that are read in passes: in memory (dense or sparse), in files, on Dask.
 
-A pass sends a message to all rows, with small arguments, and adds up what they answer. Nothing of
-the length of the samples stays with the rows between two passes.
+A pass sends a message with small arguments to all rows and adds the results. No array with one
+entry per sample is kept between two passes.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,25 +50,25 @@ class PassRows(Protocol):
     def together(self) -> int | None: ...
 
     def gram(self, columns: Columns) -> Floats:
-        """Products of all columns with some, as they stand: n x len(columns)."""
+        """Return products of all columns with some, scaled: n x len(columns)."""
 
     def view(self, columns: Sequence[int], loss: Loss) -> View:
-        """How these columns and the targets become those of the model."""
+        """Return the transformation of these columns and the targets to those of the model."""
 
     def ask(self, view: View, message: Callable[..., Answer], *args: Any) -> Answer:
-        """One pass: the answers of all rows to a message, added up."""
+        """Run one pass: return the sum of the results of all rows for a message."""
 
     def read(self) -> list[float]:
-        """How much was read so far, for a checkpoint."""
+        """Return the amount read so far, for a checkpoint."""
 
     def was_read(self, record: Sequence[float]) -> None:
-        """Count what was read before the checkpoint, and is not read again."""
+        """Add the amount that was read before the checkpoint."""
 
 
 class HeldRows:
-    """Rows in memory, dense or sparse; a block of rows answers at a time.
+    """Rows in memory, dense or sparse; a message is applied to one block of rows at a time.
 
-    ``all_products`` says whether products of all columns are taken at first.
+    ``all_products`` says whether products of all columns are computed at the start.
     """
 
     held = True
@@ -89,7 +89,7 @@ class HeldRows:
         ]
 
     def gram(self, columns: Columns) -> Floats:
-        """Products of all columns with some, as they stand: n x len(columns)."""
+        """Return products of all columns with some, scaled: n x len(columns)."""
         design = self.design
         if self.knows_all:
             if self._all is None:
@@ -102,7 +102,7 @@ class HeldRows:
         return np.array([self._gram[i] for i in columns.tolist()]).reshape(-1, design.n_features).T
 
     def view(self, columns: Sequence[int], loss: Loss) -> View:
-        """How all columns and the targets become those of the model: nothing is read for it."""
+        """Return the transformation of all columns and the targets; reads nothing."""
         design, every = self.design, Cells(listed=None, count=1)
         shares = shares_of(self._Y, design.weights) if loss.balanced else None
         return View(
@@ -111,16 +111,16 @@ class HeldRows:
         )  # fmt: skip
 
     def ask(self, view: View, message: Callable[..., Answer], *args: Any) -> Answer:
-        """One pass: the answers of all rows to a message, added up."""
+        """Run one pass: return the sum of the results of all rows for a message."""
         answers = self.design.threads.ask(self._slabs, None, message, view, *args)
         return reduce(plus, answers)
 
     def read(self) -> list[float]:
-        """Nothing is counted in memory."""
+        """Return None: nothing is counted in memory."""
         return []
 
     def was_read(self, record: Sequence[float]) -> None:
-        """Nothing is counted in memory."""
+        """Do nothing: nothing is counted in memory."""
 
 
 class StreamedRows:
@@ -134,24 +134,24 @@ class StreamedRows:
         self.y_mean, self.xy, self.knows_all = design.y_mean, design.xy, design.knows_all
 
     def gram(self, columns: Columns) -> Floats:
-        """Products of all columns with some, as they stand: n x len(columns)."""
+        """Return products of all columns with some, scaled: n x len(columns)."""
         return self.design.gram(columns)
 
     def view(self, columns: Sequence[int], loss: Loss) -> View:
-        """How these columns and the targets become those of the model."""
+        """Return the transformation of these columns and the targets to those of the model."""
         return View.of(self.design, np.unique(np.array(columns, dtype=np.intp)), loss)
 
     def ask(self, view: View, message: Callable[..., Answer], *args: Any) -> Answer:
-        """One pass: the answers of all rows to a message, added up."""
+        """Run one pass: return the sum of the results of all rows for a message."""
         design = self.design
         return design.source.total(design.crew, view.columns, message, view, *args)
 
     def read(self) -> list[float]:
-        """How much was read so far, for a checkpoint."""
+        """Return the amount read so far, for a checkpoint."""
         return [self.design.source.passes, self.design.source.readings]
 
     def was_read(self, record: Sequence[float]) -> None:
-        """Count what was read before the checkpoint, and is not read again."""
+        """Add the amount that was read before the checkpoint."""
         if record:
             source = self.design.source
             source.passes, source.readings = record[0], int(record[1])
