@@ -114,7 +114,11 @@ def test_table_agreement_and_words(found):
     assert set(found.common) == set.intersection(*(set(c.features) for c in found.contestants))
     assert "bmi" in found.common
     words = found.sentence()
-    assert words.startswith(f"Least squared error on new data: {found.best.chosen.error:.4g} with")
+    root = found.best.chosen.error**0.5
+    assert words.startswith(f"Least RMSE on new data: {root:.4g} with {found.best.name}")
+    name = found.contestants[-1].name
+    gap = found[name].chosen.error ** 0.5 - root
+    assert found.gap_said(name).startswith(f"{gap:.2f} ± ")
     with pytest.raises(InputError, match="no method 'nobody'"):
         found["nobody"]
 

@@ -61,4 +61,4 @@ def test_a_comparison():
     names = [row[0].text for row in root.iter("tr")][1:]
     assert names == [one.name for one in found.contestants]
     assert len(list(root.iter("polyline"))) == 2
-    assert repr(found).startswith("<Comparison by squared error on new data: ")
+    assert repr(found).startswith("<Comparison by RMSE on new data: ")

@@ -139,5 +139,5 @@ def test_every_size_has_its_figures():
     table = [[np.sum((y == a) & (predicted == b)) for b in ("no", "yes")] for a in ("no", "yes")]
     assert record.figures["error_rate"] == pytest.approx(np.mean(predicted != y))
     assert np.array_equal(record.confusion, table)
-    assert "error rate" in record.sentence()
+    assert record.sentence().startswith("Error rate")
     assert model.at_size(other).at_size(chosen).honest_.confusion == model.honest_.confusion

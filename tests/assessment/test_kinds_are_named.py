@@ -110,7 +110,7 @@ def test_a_comparison_tells_errors_on_samples_left_out_and_nothing_else(capsys):
         "page": re.sub(r"<[^>]*>", " ", page_of.split("</style>", 1)[1]),
         "frame": " ".join(found.to_frame().columns),
     }
-    assert "Least squared error on new data" in texts["sentence"]
+    assert "Least RMSE on new data" in texts["sentence"]
     assert "on rows that the whole procedure never saw (4-fold, the same for all)" in texts["table"]
     assert "left out" in texts["picture"]
     for where, text in texts.items():

@@ -19,7 +19,7 @@ def test_table_files_and_sentence(run: Run, files, tmp_path: Path) -> None:
     assert done.code == 0
     assert "Note: about 1 s in all (greedy-rls 1 s, lars 1 s)" in done.err
     assert "rows that the whole procedure never saw (4-fold, the same for all)" in done.out
-    assert "Least squared error on new data:" in done.out
+    assert "Least RMSE on new data:" in done.out
     assert "Features that all of them take: " in done.out
     with (tmp_path / "compare.csv").open() as stream:
         table = list(csv.DictReader(stream))

@@ -5,7 +5,6 @@ import json
 import re
 import signal
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +61,15 @@ def test_none_is_the_answer(run: Run, noise: Path) -> None:
     done = run("select", noise, "--target", "y", "--max-features", 30, "--verbose")
     assert "below the empty model" not in done.out
     assert "Selected: none of 500 features.\nExpected error: error rate 50 %" in done.out
-    assert "Baseline: error rate 50 % when always predicting" in done.out
+    assert "Baseline: error rate 50 % (always predicting" in done.out
     assert "Why this size: no set of features does better on new data than none, although" in (
         done.out
     )
     assert "rows that the whole procedure never saw (10-fold, 10 times)" in done.out
     assert "mean of 10 random assignments to folds" in " ".join(done.out.split())
     [header] = [line for line in done.out.splitlines() if line.strip().startswith("size ")]
-    assert header.split() == ["size", "honest", "std.", "error", "criterion", "enters"]
+    assert header.split()[:3] == ["size", "error", "rate"]
+    assert "criterion" in header
 
 
 def test_a_size_that_is_no_better_than_none_is_told_so(run: Run, noise: Path) -> None:
@@ -110,7 +110,7 @@ def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
     assert record["chosen"]["size"] > 5
     assert record["path"]["parameters"]["validation"] is None
     words = run(*asked).out
-    assert "This comes from the criterion that the search itself minimised" in words
+    assert "that the search itself minimised: no row was kept from the search." in words
     assert "on new data (" not in words
     assert "honest" not in words
 
@@ -148,9 +148,8 @@ def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) ->
         done = run(*on(files, *options, "--json", "--out", tmp_path, "--model-format", "joblib"))
         record = json.loads(done.out)
         expected = SparseRLSRegressor(10, standardize=True, **parameters).fit(table.X, table.y)
-        honest = asdict(expected.honest_)
         found = record["honest"]
-        assert {**honest, "interval": list(honest["interval"])}.items() <= found.items()
+        assert expected.honest_.to_dict().items() <= found.items()
         np.testing.assert_array_equal(found["errors"], expected.path_.honest_errors)
         assert found["sizes"] == list(expected.path_.sizes)
         assert record["chosen"]["columns"] == expected.selected_.tolist()
@@ -287,7 +286,6 @@ def test_ctrl_c_in_the_validation_keeps_the_folds(run: Run, files, tmp_path, mon
     done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
     assert done.code == 130
     assert "are of what was done (10-fold, 4 of 10 parts)" in done.err
-    assert "rows that the whole procedure never saw (10-fold, 4 of 10 parts)" in done.out
     assert "Expected error: RMSE" in done.out
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.complete
@@ -301,7 +299,7 @@ def test_ctrl_c_in_the_first_fold_keeps_the_path(run: Run, files, tmp_path, monk
     done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
     assert done.code == 130
     assert "the validation was interrupted: there is no honest error" in done.err
-    assert "This comes from the criterion" in done.out
+    assert "no row was kept from the search." in done.out
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.complete
     assert not path.is_validated

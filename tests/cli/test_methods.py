@@ -85,7 +85,7 @@ def check_round_trip(run: Run, file: Path, out: Path) -> SelectionPath:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_regression(run: Run, small: dict[str, Path], tmp_path: Path, method: str) -> None:
-    done = select(run, small["numbers"], method, "--out", tmp_path)
+    done = select(run, small["numbers"], method, "--out", tmp_path, "--verbose")
     assert done.code == 0, done.err
     path = check_round_trip(run, small["numbers"], tmp_path)
     assert 0 in path.sizes

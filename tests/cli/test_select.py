@@ -47,21 +47,22 @@ def test_every_format_gives_the_path_of_the_estimator(run: Run, files, diabetes,
 
 
 def test_output_says_what_was_done_and_what_to_use(run: Run, files) -> None:
-    done = run("select", files["csv"], "--target", "progression", "--choose", 4)
+    done = run("select", files["csv"], "--target", "progression", "--choose", 4, "--verbose")
     assert done.code == 0
     assert done.err == ""
     lines = done.out.splitlines()
     assert "442 rows, 10 features, target 'progression'" in done.out
-    assert [line.split(":")[0] for line in lines[:3]] == [
+    assert [line.split(":")[0] for line in lines[:4]] == [
         "Selected",
         "Expected error",
+        "Baseline",
         "Why this size",
     ]
     assert "Task: regression" in done.out
     assert "--task classification" in done.out
     assert "optimistic for the chosen set, not an estimate of the error on new data" in done.out
-    assert "bmi, s5, bp, s1.\nExpected error: larger than the leave-one-out" in done.out
-    assert "squared error 3081 (+- 187)" in done.out
+    assert "bmi, s5, bp, s1.\nExpected error: larger than RMSE 55.51, R2 0.483, by the" in done.out
+    assert "Baseline: RMSE 77.18 (predicting the mean)." in done.out
     [chosen] = [line for line in lines if "<- chosen" in line]
     assert chosen.split()[0] == "4"
     [least] = [line for line in lines if "<- least error" in line]
@@ -71,7 +72,7 @@ def test_output_says_what_was_done_and_what_to_use(run: Run, files) -> None:
 def test_quiet_prints_the_recommendation_only(run: Run, files) -> None:
     done = run("select", files["csv"], "--target", "progression", "--quiet", "--choose", "min")
     assert done.out.startswith("Selected: 6 of 10 features: bmi, s5, bp, s1, sex, s2.")
-    assert done.out.count("\n") == 3
+    assert done.out.count("\n") == 4
     assert done.err == ""
 
 
@@ -105,12 +106,11 @@ def test_forced_features_are_used_whatever_is_chosen(run: Run, files) -> None:
     forced = ["select", files["csv"], "--target", "progression", "--force", "age,sex"]
     done = run(*forced, "--choose", 0.95, "--quiet")
     assert done.out.startswith(
-        "Selected: 2 of 10 features: age, sex.\nExpected error: larger than the leave-one-out"
+        "Selected: 2 of 10 features: age, sex.\nExpected error: larger than RMSE"
     )
-    assert "below" not in done.out
     done = run(*forced, "--choose", 3)
     assert "Selected: 3 of 10 features: age, sex, bmi." in done.out
-    assert "below the forced features alone" in done.out
+    assert "(the forced features alone)." in done.out
     done = run(*forced, "--choose", 1)
     assert (done.code, "2 features are forced" in done.err) == (2, True)
     assert run(*forced, "--choose", "5.0").code == 2
@@ -193,7 +193,11 @@ def test_out_writes_all_files_and_replaces_old_ones(run: Run, files, tmp_path: P
             "run.toml",
         }
         assert {file.name for file in folder.iterdir()} == names
-        assert all(str(folder / name) in done.out for name in names)
+        [line] = [line for line in done.out.splitlines() if line.startswith("Written")]
+        assert line.startswith(f"Written to {folder}: ")
+        assert all(name in line for name in names)
+    done = run("select", files["csv"], "--target", "progression", "--out", folder, "--verbose")
+    assert all(str(folder / name) in done.out for name in names)
     path = SelectionPath.load(folder / "path.json")
     assert path.names(3) == ("bmi", "s5", "bp")
     table = read_table(folder / "path.csv", drop=["error_kind", "entered", "left", "features"])

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sparsepath.assessment.correction import around, corrected, spreads, unseen
+from sparsepath.assessment.metrics import RATES
 from sparsepath.assessment.null import Null, permutation_null
-from sparsepath.assessment.out_of_sample import LeftOut, left_out
+from sparsepath.assessment.out_of_sample import ClassFigures, LeftOut, left_out
 from sparsepath.assessment.repetitions import at_most, has_path
 from sparsepath.assessment.summary import Summary
 from sparsepath.errors import warn_user
@@ -18,11 +19,14 @@ from sparsepath.path import plots
 from sparsepath.path.choosing import check_rule, is_size, places
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import HONEST_NUMBERS
-from sparsepath.system.arrays import Axes
+from sparsepath.system.arrays import Axes, Floats
 from sparsepath.system.frames import Make, make_frame
 from sparsepath.system.interrupts import Interruptible
 from sparsepath.system.number_format import brief
 
+FIGURES = {"error_rate": "error rate", "balanced_error": "balanced error"}
+COMPLEMENTS = {"AUC error": "AUC", "concordance error": "concordance"}
+PERCENT = ("error rate", "balanced error", "balanced error rate", "ranking error")
 FEW_SAMPLES = 100  # up to which features must be better than none by two standard errors
 
 
@@ -68,6 +72,10 @@ class Honest:
     confusion : tuple of tuples of float, or None
         For classification how many samples of each class (rows) were predicted to be of each class
         (columns) when they were left out, in the order of ``classes_``.
+    figures_se : dict of str to float
+        Standard errors of ``error_rate`` and ``balanced_error``.
+    balanced : bool
+        Whether classes count alike: they have weights or a threshold, or the loss is balanced.
     """
 
     size: int
@@ -85,6 +93,8 @@ class Honest:
     repeats: int = 1
     repeats_sd: float | None = None
     confusion: tuple[tuple[float, ...], ...] | None = None
+    figures_se: dict[str, float] = field(default_factory=dict, hash=False)
+    balanced: bool = False
     # What a record of each size has beside the numbers of the path; see ``by_size``.
     _sizes: dict[int, dict[str, Any]] = field(default_factory=dict, compare=False)
 
@@ -126,30 +136,73 @@ class Honest:
             is_nothing=self.is_nothing,
             whole=self.whole,
             repeats=self.repeats,
+            balanced=self.balanced,
             _sizes=self._sizes,
             **self._sizes.get(size, {}),
         )
 
     def sentence(self) -> str:
         """Return the error with its interval and the baseline, in one sentence."""
-        shown = self
-        if self.measure == "squared error" and not self.figures:
-            shown = self._rooted()
-        elif self.measure == "concordance error":
-            shown = self._complement("concordance")
+        shown, figures = self.shown(), self.figures
         told = (
-            f"{shown.measure} {brief(shown.error)} on new data (90 % interval {shown.between()}; "
-            f"the empty model: {brief(shown.empty_error)}{shown.assignments()})"
+            f"{shown.measure} {shown.text(shown.error)} on new data (90 % interval "
+            f"{shown.between(shown.text)}; the empty model: {shown.text(shown.empty_error)}"
+            f"{shown.assignments()})"
         )
-        if "error_rate" in self.figures and self.measure != "error rate":
-            told += f"; error rate {100 * self.figures['error_rate']:.3g} %"
-        if "auc" in self.figures and self.measure != "AUC error":
-            told += f", AUC {self.figures['auc']:.3f}"
+        if "error_rate" in figures and shown.measure != "error rate":
+            told += f", error rate {100 * figures['error_rate']:.3g} %"
+        if "auc" in figures and shown.measure != "AUC":
+            told += f", AUC {figures['auc']:.3f}"
         if not self.whole:
             told += f" by what was done of the validation, {self.validation}"
         if self.is_nothing:
             told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
         return told[0].upper() + told[1:] + "."
+
+    def shown(self) -> "Honest":
+        """The record in the units that people know.
+
+        RMSE of numbers; for classification the error rate, or the mean over classes if these have
+        weights or a threshold; AUC and concordance instead of one less them.
+        """
+        if self.measure in COMPLEMENTS:
+            return self._complement(COMPLEMENTS[self.measure])
+        if "error_rate" in self.figures and (self.measure not in RATES or self.balanced):
+            return self._as_rate("balanced_error" if self.balanced else "error_rate")
+        return self._rooted() if self.measure == "squared error" else self
+
+    @property
+    def shown_by_another(self) -> bool:
+        """Whether ``shown`` is another measure than the one by which sizes are chosen."""
+        return self.shown().measure in FIGURES.values() and self.measure != self.shown().measure
+
+    def _as_rate(self, figure: str) -> "Honest":
+        """The record of a rate of the same predictions."""
+        rate, empty, of_classes = self.figures[figure], self.empty_error, np.zeros(0)
+        n = math.inf
+        if self.confusion is not None:
+            of_classes = np.sum(self.confusion, axis=1)
+            n = float(of_classes.sum())
+            most = 1 / len(of_classes) if self.balanced else of_classes.max() / n
+            empty = float(1 - most)
+        low, high = around(rate, self.figures_se.get(figure, 0.0), n)
+        interval = (low, min(max(high, unseen("error rate", n, rate * n)), 1.0))
+        return replace(
+            self,
+            measure=FIGURES[figure],
+            error=rate,
+            interval=interval,
+            empty_error=empty,
+            repeats_sd=None,
+        )
+
+    def text(self, value: float) -> str:
+        """An error of this kind in words: rates in percent."""
+        if self.measure in PERCENT:
+            return f"{100 * value:.3g} %"
+        if self.measure in COMPLEMENTS.values():
+            return f"{value:.3f}"
+        return brief(value, of=self.error)
 
     def _rooted(self) -> "Honest":
         """Return a squared error in units of the target."""
@@ -189,14 +242,17 @@ class Honest:
         """Return the sentence and, for classification, the confusion table."""
         n = self.size
         made = f"<p><b>{n} feature{'s' * (n != 1)}.</b> {escape(self.sentence())}</p>"
-        if self.confusion is not None:
-            rows = "".join(
-                "<tr>" + "".join(f"<td>{count:,.0f}</td>" for count in row) + "</tr>"
-                for row in self.confusion
-            )
-            caption = "Samples left out: rows are classes, columns predicted classes"
-            made += f"<table><caption>{caption}</caption>{rows}</table>"
-        return made
+        return made + self._confusion_html()
+
+    def _confusion_html(self) -> str:
+        if self.confusion is None:
+            return ""
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{count:,.0f}</td>" for count in row) + "</tr>"
+            for row in self.confusion
+        )
+        caption = "Samples left out: rows are classes, columns predicted classes"
+        return f"<table><caption>{caption}</caption>{rows}</table>"
 
     def assignments(self) -> str:
         """Describe the random assignments to folds and their variation; "" if there is one."""
@@ -432,6 +488,7 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
         found.label,
         whole=found.whole,
         repeats=found.repeats,
+        balanced=_is_balanced(found),
         _sizes=each,
         **{**each[size], "figures": figures},
     )
@@ -440,15 +497,37 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
 def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
     """Return the uncorrected attributes of the record of each size."""
     figures = {} if found.figures is None else found.figures.every()
+    rates_se = {} if found.figures is None else _rates_se(found, found.figures)
     return {
         size: {
             "figures": {name: float(values[i]) for name, values in figures.items()},
+            "figures_se": {name: float(values[i]) for name, values in rates_se.items()},
             "confusion": confusion_at(found, i),
             "neighbours": found.neighbours.get(size),
             "repeats_sd": float(found.repeats_sd[i]) if found.repeats > 1 else None,
         }
         for i, size in enumerate(found.sizes)
     }
+
+
+def _rates_se(found: LeftOut, figures: ClassFigures) -> dict[str, Floats]:
+    """Standard errors of rates by size, uncorrected."""
+    made = {}
+    for name, weights in (("error_rate", figures.weights), ("balanced_error", figures.balance)):
+        if len(weights):
+            counted = np.where(found.known, weights, 0.0)
+            rates = found.with_losses(figures.mistakes, counted / counted.sum())
+            made[name] = rates.errors_se
+    return made
+
+
+def _is_balanced(found: LeftOut) -> bool:
+    """Whether classes were weighed, or a threshold chosen."""
+    if found.figures is None:
+        return False
+    given, known = found.figures.weights, found.known
+    alike = np.allclose(found.weights[known], given[known] / given[known].sum())
+    return bool(len(found.figures.thresholds)) or not alike
 
 
 def confusion_at(found: LeftOut, place: int) -> tuple[tuple[float, ...], ...] | None:

@@ -180,7 +180,7 @@ def _report(outcome: Any, arguments: Any) -> None:
         print("\n".join(answer.lines(outcome)))
     else:
         answer.show(outcome, verbose=arguments.verbose)
-        list_files(files, results.FILES | results.MORE_FILES)
+        list_files(files, results.FILES | results.MORE_FILES, arguments.verbose)
     if outcome.interrupted:
         raise click.exceptions.Exit(EXIT_INTERRUPTED)
 

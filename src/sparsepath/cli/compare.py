@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from sparsepath.methods.candidates import Entrants, entrants
 from sparsepath.methods.comparison import Comparison, compare
 from sparsepath.report.answer import WIDE_TABLE
 from sparsepath.system.files import replacing_together
-from sparsepath.system.number_format import brief
 from sparsepath.tables.cells import RawTable
 
 SCHEMA = {"schema": "sparsepath/comparison", "schema_version": 1}
@@ -103,33 +101,20 @@ def _time(seconds: float) -> str:
 
 
 def show(found: Comparison) -> None:
-    """Print the table and what it says."""
-    measure = found.best.chosen.measure
+    """Print what the table says, and the table."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("method", "size", measure, "90 % interval", "more than the best", "seconds"):
+    for name in found.head:
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     table.add_column("features", overflow="fold")
-    for one in found.contestants:
-        gap, se = found.gap(one.name)
-        more = f"{brief(gap, of=one.chosen.error)} +- {brief(se, of=one.chosen.error)}"
-        table.add_row(
-            one.name,
-            str(one.chosen.size),
-            brief(one.chosen.error),
-            one.chosen.between(partial(brief, of=one.chosen.error)),
-            "" if one is found.best else more,
-            f"{one.seconds:.2g}",
-            Text(", ".join(one.features)),
-        )
+    for row in found.rows():
+        table.add_row(*map(Text, row))
     console = Console(highlight=False, width=WIDE_TABLE)
-    console.print(
-        Text(
-            f"Error: the {measure} on rows that the whole procedure never saw "
-            f"({found.best.chosen.validation}, the same for all): what to expect on new data."
-        )
-    )
-    console.print(table)
     console.print(Text(found.sentence(), style="bold"))
+    console.print(table)
+    how = found.best.chosen.validation
+    console.print(
+        Text(f"Errors are on rows that the whole procedure never saw ({how}, the same for all).")
+    )
 
 
 def document(found: Comparison) -> dict[str, Any]:

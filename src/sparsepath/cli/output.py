@@ -47,11 +47,16 @@ def print_document(kind: str, **values: Any) -> None:
     print(json.dumps(document, allow_nan=False))
 
 
-def list_files(files: Mapping[str, Path], about: Mapping[str, str]) -> None:
-    """What was written where, and what it is."""
-    if files:
-        print("\nWritten:")
-    width = max((len(str(file)) for file in files.values()), default=0)
+def list_files(files: Mapping[str, Path], about: Mapping[str, str], verbose: bool = False) -> None:
+    """What was written where, in one line; ``verbose``: what each file is."""
+    if not files:
+        return
+    if not verbose:
+        folder = next(iter(files.values())).parent
+        print(f"\nWritten to {folder}: {', '.join(files)}.")
+        return
+    print("\nWritten:")
+    width = max(len(str(file)) for file in files.values())
     for name, file in files.items():
         print(f"  {file!s:{width}}  {about[name]}")
 

@@ -1,5 +1,6 @@
 """Compare several methods on one problem: same held-out samples, one metric, one table."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from sklearn.base import is_classifier
 from sparsepath.assessment import plots as pictures
 from sparsepath.assessment.correction import shifts
 from sparsepath.assessment.folds import parts_of
-from sparsepath.assessment.honest import Honest, chosen_size, told
+from sparsepath.assessment.honest import COMPLEMENTS, Honest, chosen_size, told
 from sparsepath.assessment.out_of_sample import AskedToEndError, LeftOut, left_out
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import (
@@ -35,7 +36,7 @@ from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.arrays import Figure
 from sparsepath.system.frames import Make, make_frame
 from sparsepath.system.interrupts import Alarm, Interruptible
-from sparsepath.system.number_format import brief
+from sparsepath.system.number_format import seconds
 
 SAME_ERROR = 1e-9  # part of an error below which a difference is rounding
 LATE = "not done in the time given"
@@ -80,6 +81,11 @@ class Contestant:
         """Losses of the chosen size."""
         return self.left_out.losses[:, self.place]
 
+    def error_said(self) -> str:
+        """The honest error in words."""
+        shown = self.chosen.shown()
+        return shown.text(shown.error)
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -98,29 +104,18 @@ class Comparison:
     feature_names: Sequence[str]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{one.name} {brief(one.chosen.error)}" for one in self.contestants)
-        return f"<Comparison by {self.best.chosen.measure} on new data: {told}>"
+        told = ", ".join(f"{one.name} {one.error_said()}" for one in self.contestants)
+        return f"<Comparison by {self.measure} on new data: {told}>"
 
     def _repr_html_(self) -> str:
         from sparsepath.path import notebook
 
-        measure = self.best.chosen.measure
-        rows = [
-            [
-                one.name,
-                str(one.chosen.size),
-                brief(one.chosen.error),
-                one.chosen.between(),
-                f"{one.seconds:.2g}",
-                ", ".join(one.features),
-            ]
-            for one in self.contestants
-        ]
-        head = ["method", "size", measure, "90 % interval", "seconds", "features"]
+        rows = self.rows()
+        head = [*self.head, "features"]
         lines = [(one.left_out.sizes, one.left_out.errors.tolist()) for one in self.contestants]
         best = self.best
         mark = (best.left_out.sizes[best.place], float(best.left_out.errors[best.place]))
-        label = f"{measure} on samples left out against size; {best.name} in colour"
+        label = f"{best.chosen.measure} on samples left out against size; {best.name} in colour"
         parts = [
             notebook.sentence(self.sentence()),
             notebook.curves(lines, mark, label),
@@ -129,9 +124,50 @@ class Comparison:
         return notebook.piece(f"{len(rows)} methods on the same samples left out", parts)
 
     @property
+    def axis(self) -> str:
+        """Name of the errors of ``shown``."""
+        return "RMSE" if self.measure == "RMSE" else self.best.chosen.measure
+
+    def shown(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Errors in the units that are shown: roots of squared errors."""
+        return np.sqrt(np.maximum(errors, 0.0)) if self.measure == "RMSE" else errors
+
+    @property
     def best(self) -> Contestant:
         """Result of the method with the lowest honest error."""
         return self.contestants[0]
+
+    @property
+    def measure(self) -> str:
+        """Name of the errors that are shown: RMSE where the methods are compared by its square."""
+        return self.best.chosen.shown().measure
+
+    @property
+    def head(self) -> list[str]:
+        """The titles of ``rows`` without that of the features."""
+        return ["method", "size", self.measure, "90 % interval", "worse by", "seconds"]
+
+    def rows(self) -> list[list[str]]:
+        """What tables of methods show."""
+        rows = []
+        for one in self.contestants:
+            shown = one.chosen.shown()
+            told = [one.name, str(shown.size), one.error_said(), shown.between(shown.text)]
+            told += [self.gap_said(one.name), seconds(one.seconds)]
+            rows.append([*told, ", ".join(one.features)])
+        return rows
+
+    def gap_said(self, name: str) -> str:
+        """How much more the error is than the least, in the units that are shown."""
+        if name == self.best.name:
+            return ""
+        gap, se = self.gap(name)
+        mine, best = self[name].chosen, self.best.chosen
+        shown = mine.shown()
+        if shown.measure == "RMSE":
+            between = math.sqrt(mine.error) + math.sqrt(best.error)
+            gap, se = (gap / between, se / between) if between else (0.0, 0.0)
+        return f"{shown.text(gap)} ± {shown.text(se)}"
 
     def gap(self, name: str) -> tuple[float, float]:
         """Return the difference from the error of the best method, and its standard error.
@@ -202,11 +238,12 @@ class Comparison:
         return " ".join(self.sentences())
 
     def sentences(self) -> list[str]:
-        """Return the result as a list of sentences, the lowest error first."""
-        best, measure = self.best, self.best.chosen.measure
-        n, none = best.chosen.size, brief(best.chosen.empty_error)
+        """The same one by one: the least error comes first."""
+        best, shown = self.best, self.best.chosen.shown()
+        n, none = shown.size, shown.text(shown.empty_error)
+        least = "Highest" if shown.measure in COMPLEMENTS.values() else "Least"
         said = [
-            f"Least {measure} on new data: {brief(best.chosen.error)} with {best.name} "
+            f"{least} {shown.measure} on new data: {best.error_said()} with {best.name} "
             f"({n} feature{'' if n == 1 else 's'}; the empty model: {none})."
         ]
         alike = []
@@ -234,18 +271,23 @@ class Comparison:
     def plot(self) -> Figure:
         """Draw the honest errors on one axis, and the features selected by each method."""
         curves = {
-            one.name: (one.left_out.sizes, one.left_out.errors, one.left_out.sizes[one.place])
+            one.name: (
+                one.left_out.sizes,
+                self.shown(one.left_out.errors),
+                one.left_out.sizes[one.place],
+            )
             for one in self.contestants
         }
         first = self.best.chosen
-        label = f"{first.measure} on samples left out ({first.validation})"
+        label = f"{self.axis} on samples left out ({first.validation})"
+        empty = float(self.shown(np.array(first.empty_error)))
         maps = {}
         for one in self.contestants:
             matrix = np.zeros((len(one.subsets), len(self.feature_names)), dtype=bool)
             for row, subset in zip(matrix, one.subsets.values(), strict=True):
                 row[list(subset)] = True
             maps[one.name] = (tuple(one.subsets), matrix)
-        return pictures.plot_contest(curves, label, first.empty_error, maps, self.feature_names)
+        return pictures.plot_contest(curves, label, empty, maps, self.feature_names)
 
 
 def compare(

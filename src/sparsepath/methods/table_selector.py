@@ -360,7 +360,10 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         columns = self._sizes[size]
         if honest is not None and (is_size(rule) or honest.size != columns):
             honest = honest.requested(self.selector_.path_, columns)
-        return None if honest is None else replace(honest, size=size)
+        if honest is None:
+            return None
+        known = {k: honest._sizes[own] for k, own in self._sizes.items() if own in honest._sizes}
+        return replace(honest, size=size, _sizes=known)
 
     def _asked(
         self, inner: Any, of: Any, prepared: TablePreparation, names: Sequence[str]

@@ -7,7 +7,6 @@ size), then the table, then details.
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sparsepath.assessment import Honest
-from sparsepath.assessment.metrics import RATES
+from sparsepath.assessment.honest import PERCENT
 from sparsepath.assessment.repetitions import at_most
 from sparsepath.data.layout import BY_NUMBER
 from sparsepath.methods import METHODS
@@ -193,25 +192,15 @@ def _expected(outcome: Outcome) -> str:
     honest = outcome.honest
     if honest is None:
         return _criterion_only(outcome)
-    figures = dict(outcome.figures)
-    told = []
-    if _in_units(outcome, honest):
-        root = partial(grouped, of=math.sqrt(honest.error))
-        interval = _rooted(honest).between(root)
-        told.append(f"RMSE {grouped(figures.pop('rmse'))} (90 % interval {interval})")
-    elif not _by_classes(outcome, honest):
-        written = partial(brief, of=honest.error)
-        if honest.measure in RATES:
-            written = partial(_rate, of=honest.measure)
-        interval = honest.between(written)
-        told.append(f"{honest.measure} {written(honest.error)} (90 % interval {interval})")
-    if _by_classes(outcome, honest):
-        rate = 100 * balanced_error(honest.confusion)
-        figures = {"error_rate": figures.pop("error_rate"), **figures}
-        figures.pop("balanced_error", None)  # the rate of the matrix below stands for it
-        told += [figures_said(figures), f"balanced error rate {rate:.3g} %"]
-    elif figures:
-        told.append(figures_said(figures))
+    shown = honest.shown()
+    told = [f"{_said(shown)} (90 % interval {shown.between(shown.text)})"]
+    beside = {name: value for name, value in outcome.figures.items() if name in ("r2", "auc")}
+    if "error_rate" in honest.figures and shown.measure != "error rate":
+        beside["error_rate"] = honest.figures["error_rate"]
+    if shown.measure == "AUC":
+        beside.pop("auc", None)
+    if beside:
+        told.append(figures_said(beside))
     others = getattr(outcome.model, "surface_", None)
     if others is not None and len(others.paths) > 1:
         told.append(f"with alpha {outcome.model.alpha_:.4g}")
@@ -219,73 +208,51 @@ def _expected(outcome: Outcome) -> str:
     return f"{', '.join(told)}, on {where}."
 
 
-def _by_classes(outcome: Outcome, honest: Honest) -> bool:
-    """Return whether a squared error is shown as the error rate of a classifier."""
-    squared = honest.measure == "squared error" and honest.confusion is not None
-    return squared and "error_rate" in outcome.figures
-
-
-def _in_units(outcome: Outcome, honest: Honest) -> bool:
-    """Return whether the error is a squared error of numbers, shown as its root in units of the
-    target.
-    """
-    return "rmse" in outcome.figures and honest.measure == "squared error"
-
-
-def grouped(value: float, of: float | None = None) -> str:
-    """Format a number like ``brief``, with commas in large numbers.
-
-    >>> grouped(55.264), grouped(110939.4), grouped(103465.2, of=55.0)
-    ('55.26', '110,939', '103,465.20')
-    """
-    plain = brief(value, of)
-    return plain if abs(value) < 1e4 or "e" in plain else f"{float(plain):,.{_decimals(plain)}f}"
-
-
-def _decimals(written: str) -> int:
-    return len(written.partition(".")[2])
-
-
-def _rooted(honest: Honest) -> Honest:
-    low, high = honest.interval
-    return replace(honest, interval=(math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))))
-
-
-def _rate(value: float, of: str) -> str:
-    return f"{value:.3f}" if of == "AUC error" else f"{100 * value:.3g} %"
+def _said(shown: Honest) -> str:
+    return f"{shown.measure} {shown.text(shown.error)}"
 
 
 def _baseline(outcome: Outcome) -> str:
     """Return the error without features: of the mean, or of the most frequent class."""
     honest = outcome.honest
     if honest is None:
-        return ""
-    worse = outcome.size != outcome.path.sizes[0] and honest.gain <= 0
-    more = " These features are no better than the baseline." if worse else ""
-    if _by_classes(outcome, honest):
-        counts = np.sum(np.asarray(honest.confusion), axis=1)
-        most = int(counts.argmax())
-        label, rate = outcome.model.classes_[most], 100 * (1 - counts[most] / counts.sum())
-        return f"error rate {rate:.3g} % when always predicting {str(label)!r}.{more}"
-    _, what = _gain(outcome.path, outcome.size)
-    if not what or not 0 < honest.empty_error < math.inf:
+        return _baseline_of_criterion(outcome)
+    shown, what = honest.shown(), _gain(outcome.path, outcome.size)[1]
+    chosen = outcome.size != outcome.path.sizes[0]
+    worse = chosen and honest.gain <= 0
+    more = " These features are no better than the baseline." * worse
+    empty = shown.empty_error
+    if not what or not 0 < empty < math.inf:
         return more.strip()
-    empty = honest.empty_error
-    written = brief(empty, of=honest.error)
-    if _in_units(outcome, honest):
-        written = f"RMSE {grouped(math.sqrt(empty), of=math.sqrt(honest.error))}"
+    if what == "the empty model":
+        what = _without_features(outcome, honest, shown)
+    includes = chosen and not worse and shown.interval[0] <= empty <= shown.interval[1]
+    within = "; it lies in the interval" * includes
+    return f"{shown.measure} {shown.text(empty)} ({what}){within}.{more}"
+
+
+def _without_features(outcome: Outcome, honest: Honest, shown: Honest) -> str:
+    """What a model without features does."""
+    if shown.measure == "RMSE":
+        return "predicting the mean"
+    if shown.measure == "balanced error":
+        return "always predicting one class"
+    if shown.measure == "error rate" and honest.confusion is not None:
+        most = int(np.sum(honest.confusion, axis=1).argmax())
+        return f"always predicting {str(outcome.model.classes_[most])!r}"
+    return "the empty model"
+
+
+def _baseline_of_criterion(outcome: Outcome) -> str:
+    """The criterion of the search without any feature, or with the forced ones alone."""
+    path = outcome.path
+    what, empty = _gain(path, outcome.size)[1], path.error(path.sizes[0])
+    if not what or not 0 < empty < math.inf or (outcome.figures and "rmse" not in outcome.figures):
+        return ""
+    if "rmse" in outcome.figures:
         what = "predicting the mean" if what == "the empty model" else what
-    elif honest.measure in RATES:
-        written = _rate(empty, honest.measure)
-    doubt = outcome.size != outcome.path.sizes[0] and honest.gain > 0
-    within = ", which the interval includes" * (doubt and honest.interval[1] >= empty)
-    return f"{written} ({what}{within}).{more}"
-
-
-def balanced_error(confusion: Any) -> float:
-    """Return the mean of the error rates of the classes."""
-    table = np.asarray(confusion)
-    return float(1 - np.mean(np.diag(table) / np.maximum(table.sum(1), 1e-300)))
+        return f"RMSE {brief(math.sqrt(empty))} ({what})."
+    return f"{brief(empty)} ({what})."
 
 
 def _found(outcome: Outcome, honest: Honest) -> list[str]:
@@ -317,9 +284,11 @@ def _criterion_beside(outcome: Outcome, honest: Honest) -> str:
     )
     if brief(table) != brief(honest.error):
         said += (
-            f", {brief(table, of=honest.error)} in the table, before the correction for choosing "
-            f"among {len(path)} sizes"
+            f", {brief(table, of=honest.error)} before the correction for choosing among "
+            f"{len(path)} sizes"
         )
+    beside = {name: v for name, v in outcome.figures.items() if name in ("log_loss", "brier")}
+    said += f"; {figures_said(beside)}" if beside else ""
     if _none_better(outcome):
         return f"Details: {said}."
     criterion = _criterion(path, outcome.method)
@@ -329,22 +298,20 @@ def _criterion_beside(outcome: Outcome, honest: Honest) -> str:
 def _criterion_only(outcome: Outcome) -> str:
     """Return the criterion of the search, if the error on new data was not estimated."""
     path, size = outcome.path, outcome.size
-    error, se = path.error(size), path.error_se(size)
-    within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
-    also = f"; {figures_said(outcome.figures)}" if outcome.figures else ""
-    others = getattr(outcome.model, "surface_", None)
-    if others is not None and len(others.paths) > 1:
-        also += f", with alpha {outcome.model.alpha_:.4g}"
-    fall, what = _gain(path, size)
-    against = "" if math.isnan(fall) else f", {_percent(fall)} {what}"
-    by = "models on features chosen with the same rows"
+    criterion = f"{path.criterion}{WHERE.get(path.error_kind, '')}"
+    if outcome.figures:
+        told = f"{figures_said(outcome.figures)}, by the {criterion}"
+    else:
+        error, se = path.error(size), path.error_se(size)
+        within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
+        told = f"the {criterion} {brief(error)}{within}"
+    by = "of models on features chosen with the same rows"
     if not METHODS[outcome.method].model:
-        by = "the criterion that the search itself minimised"
-    return (
-        f"larger than the {path.criterion}{WHERE.get(path.error_kind, '')} "
-        f"{brief(error)}{within}{against}{also}. This comes from {by}: no row was kept from the "
-        "search."
-    )
+        by = "that the search itself minimised"
+    others = getattr(outcome.model, "surface_", None)
+    several = others is not None and len(others.paths) > 1
+    alpha = f"; with alpha {outcome.model.alpha_:.4g}" if several else ""
+    return f"larger than {told} {by}: no row was kept from the search{alpha}."
 
 
 def _criterion(path: SelectionPath, method: str) -> str:
@@ -377,34 +344,45 @@ def _percent(fall: float) -> str:
 
 
 def _why(outcome: Outcome) -> str:
-    """Return the rule that chose the size, and the size with the minimum error."""
-    path, size, rule = outcome.path, outcome.size, outcome.rule
+    """By which rule, and where the least error is."""
+    path, size, rule, honest = outcome.path, outcome.size, outcome.rule, outcome.honest
     best = path.choose("min")
     if outcome.is_nothing:
         return ""
-    if outcome.honest is not None and (told := _none_better(outcome)):
+    if honest is not None and (told := _none_better(outcome)):
         return told
     if isinstance(rule, str):
-        paired = rule == "one_se" and outcome.honest is not None
+        paired = rule == "one_se" and honest is not None
         why = RULES_SAID["paired" if paired else rule]
+        if paired and honest is not None and honest.shown_by_another:
+            why = why.replace("paired", f"paired, by {honest.measure}")
     elif isinstance(rule, int):
         why = "the size requested" if size == rule else f"the nearest size to the {rule} requested"
     else:
         why = f"smallest set within {rule:.4g} of the least error"
     others = getattr(outcome.model, "surface_", None)
-    if outcome.honest is None and others is not None and len(others.paths) > 1:
+    if honest is None and others is not None and len(others.paths) > 1:
         alpha, best = others.choose("min")
         if (alpha, best) == (outcome.model.alpha_, size):
             return f"{why}."
-        lowest = brief(others.paths[alpha].error(best))
+        lowest = _in_table(outcome, others.paths[alpha].error(best))
         return f"{why}; the least is {lowest} at size {best} with alpha {alpha:.4g}."
     if best == size:
         return f"{why}."
     least = float(_errors(outcome)[path.sizes.index(best)])
-    lowest = brief(least)
-    if outcome.honest is not None and _in_units(outcome, outcome.honest):
-        lowest = f"RMSE {grouped(math.sqrt(least))}"
-    return f"{why}; the least is {lowest} at size {best}."
+    by_another = honest is not None and honest.shown_by_another
+    what = f"least {honest.measure}" if by_another and honest is not None else "least"
+    return f"{why}; the {what} is {_in_table(outcome, least)} at size {best}."
+
+
+def _in_table(outcome: Outcome, error: float) -> str:
+    """An error by which sizes are chosen, as the table has it."""
+    honest = outcome.honest
+    if "rmse" in outcome.figures:
+        return f"RMSE {brief(math.sqrt(error))}"
+    if honest is not None and honest.measure in PERCENT:
+        return honest.text(error)
+    return brief(error)
 
 
 def _further(outcome: Outcome) -> list[str]:
@@ -471,13 +449,30 @@ def show(outcome: Outcome, verbose: bool = False) -> None:
     console = Console(highlight=False, width=WIDE_TABLE if piped else None)
     for line in lines(outcome):
         console.print(Text(line, style="bold"), soft_wrap=piped)
-    console.print(path_table(outcome))
+    console.print(path_table(outcome, verbose))
     shown = in_table(outcome.path, outcome.size)
     if hidden := len(outcome.path) - sum(place is not None for place in shown):
-        left_out = f"{hidden} of {len(outcome.path)} sizes are left out here; --out DIR writes all."
+        left_out = f"{hidden} of {len(outcome.path)} sizes are left out here; path.csv has all."
         console.print(Text(left_out, style="dim"), soft_wrap=piped)
-    for line in [*heading(outcome), *(details(outcome) if verbose else [])]:
+    if note := corrected_said(outcome):
+        console.print(Text(note, style="dim"), soft_wrap=piped)
+    about = heading(outcome)
+    for line in [*about, *details(outcome)] if verbose else about[:-1]:
         console.print(Text(line), soft_wrap=piped)
+
+
+def corrected_said(outcome: Outcome) -> str:
+    """Why the expected error is not the one of the table; empty if it is."""
+    path, honest = outcome.path, outcome.honest
+    if honest is None or (table := honest.requested(path, outcome.size)) is None:
+        return ""
+    shown, other = honest.shown(), table.shown()
+    if shown.text(shown.error) == other.text(other.error):
+        return ""
+    return (
+        f"The expected error above is corrected for choosing among {len(path)} sizes; the table is "
+        "not."
+    )
 
 
 def _gain(path: SelectionPath, size: int) -> tuple[float, str]:

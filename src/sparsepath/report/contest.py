@@ -1,7 +1,6 @@
 """HTML report of a comparison: a table, curves on one axis, features chosen by each method."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from html import escape
 from importlib.resources import files
 from typing import TypeAlias
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from sparsepath.methods.comparison import Comparison, Contestant
 from sparsepath.report.page import MARK, policy
-from sparsepath.system.number_format import brief
 
 Place: TypeAlias = Callable[[float], float]
 
@@ -31,7 +29,7 @@ def contest_page(
     answer = "".join(f"<p>{escape(text)}</p>" for text in found.sentences())
     run = f"<dl><dt>Command</dt><dd>{escape(command)}</dd></dl>" if command else ""
     log = " The scale is logarithmic." if _is_logarithmic(found) else ""
-    label = f"{best.measure} on samples left out ({best.validation}, the same for all)"
+    label = f"{found.axis} on samples left out ({best.validation}, the same for all)"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -102,15 +100,7 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[
 
 
 def _table(found: Comparison) -> str:
-    head = ["method", "size", found.best.chosen.measure, "90 % interval", "more than the best"]
-    rows = []
-    for one in found.contestants:
-        written = partial(brief, of=one.chosen.error)
-        gap, se = map(written, found.gap(one.name))
-        cells = [one.name, str(one.chosen.size), brief(one.chosen.error)]
-        cells += [one.chosen.between(written), "" if one is found.best else f"{gap} ± {se}"]
-        rows.append([*cells, f"{one.seconds:.2g}", ", ".join(one.features)])
-    told = _rows([*head, "seconds", "features"], rows, (1, 2, 3, 4, 5))
+    told = _rows([*found.head, "features"], found.rows(), (1, 2, 3, 4, 5))
     return f'<table class="stacked" role="table" aria-labelledby="h-table">{told}</table>'
 
 
@@ -154,7 +144,7 @@ def _is_logarithmic(found: Comparison) -> bool:
 
 def _errors(found: Comparison) -> NDArray[np.float64]:
     errors = np.concatenate([one.left_out.errors for one in found.contestants])
-    return errors[np.isfinite(errors)]
+    return found.shown(errors[np.isfinite(errors)])
 
 
 def _curves(found: Comparison) -> str:
@@ -172,7 +162,7 @@ def _curves(found: Comparison) -> str:
         at = min(max(at, low - room), high + room)
         return float(TOP + (high + room - at) / (high - low + 2 * room) * (H - TOP - BOTTOM))
 
-    parts = [_band(found.best, x, y)]
+    parts = [_band(found, x, y)]
     for value in _decades(least, most) if logarithmic else _marks(least, most):
         at = f"{y(value):.1f}"
         parts.append(f'<line x1="{INDENT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
@@ -181,14 +171,15 @@ def _curves(found: Comparison) -> str:
         parts.append(f'<text x="{x(size):.1f}" y="{H - 22}" text-anchor="middle">{size}</text>')
     parts.append(f'<text x="{W / 2}" y="{H - 4}" text-anchor="middle">number of features</text>')
     for place, one in enumerate(found.contestants):
-        pairs = zip(one.left_out.sizes, one.left_out.errors, strict=True)
+        errors = found.shown(one.left_out.errors)
+        pairs = zip(one.left_out.sizes, errors, strict=True)
         points = " ".join(f"{x(s):.1f},{y(e):.1f}" for s, e in pairs if np.isfinite(e))
         size = one.left_out.sizes[one.place]
         style = _stroke(place)
         parts.append(
             f'<polyline points="{points}" style="fill:none;stroke-width:2;{style}">'
             f"<title>{escape(one.name)}</title></polyline>"
-            f'<circle cx="{x(size):.1f}" cy="{y(float(one.left_out.errors[one.place])):.1f}" '
+            f'<circle cx="{x(size):.1f}" cy="{y(float(errors[one.place])):.1f}" '
             f'r="5" style="fill:var({COLOURS[place % len(COLOURS)]})"/>'
         )
     return (
@@ -198,13 +189,15 @@ def _curves(found: Comparison) -> str:
     )
 
 
-def _band(one: Contestant, x: Place, y: Place) -> str:
-    """Return the standard error band around a curve."""
-    left_out = one.left_out
-    each = list(zip(left_out.sizes, left_out.errors, left_out.errors_se, strict=True))
-    each = [(s, e, se) for s, e, se in each if np.isfinite(e) and np.isfinite(se)]
-    above = [f"{x(s):.1f},{y(e + se):.1f}" for s, e, se in each]
-    below = [f"{x(s):.1f},{y(e - se):.1f}" for s, e, se in reversed(each)]
+def _band(found: Comparison, x: Place, y: Place) -> str:
+    """The standard error about the curve of the best method."""
+    one = found.best.left_out
+    ends = (found.shown(one.errors + sign * one.errors_se) for sign in (1, -1))
+    each = [
+        (s, u, v) for s, u, v in zip(one.sizes, *ends, strict=True) if np.isfinite([u, v]).all()
+    ]
+    above = [f"{x(s):.1f},{y(u):.1f}" for s, u, _ in each]
+    below = [f"{x(s):.1f},{y(v):.1f}" for s, _, v in reversed(each)]
     return f'<polygon points="{" ".join(above + below)}" class="band"/>'
 
 

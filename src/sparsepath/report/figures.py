@@ -4,17 +4,79 @@ import math
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.assessment import Honest
+from sparsepath.assessment.honest import FIGURES, PERCENT
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Floats
 from sparsepath.system.number_format import brief
 
 PAIRED = 5e7  # pairs of rows times features up to which the area under the curve takes a second
+
+
+@dataclass(frozen=True, eq=False)
+class SizeErrors:
+    """The error of every size as people know it.
+
+    RMSE and R2 of squared errors of numbers, rate and AUC for classification. ``criterion`` is what
+    the search minimised, where there are honest errors: its root of squared errors of numbers.
+    """
+
+    name: str
+    values: Floats
+    se: Floats
+    criterion: Floats | None = None
+    beside: tuple[str, Floats] | None = None
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether values are parts of one."""
+        return self.name in PERCENT
+
+
+def by_size(path: SelectionPath, honest: Honest | None, *, classes: bool) -> SizeErrors:
+    """The errors of all sizes, honest ones if they are known."""
+    measure = path.criterion if honest is None else honest.measure
+    errors, se, criterion = path.errors, path.errors_se, None
+    if path.is_validated:
+        errors, se, criterion = path.honest_errors, path.honest_errors_se, path.errors
+    if honest is not None and honest.confusion is not None:
+        return _rates(path, honest, criterion)
+    if classes or not _is_squared(measure):
+        name = "error" if honest is None else measure
+        return SizeErrors(name, errors, se, criterion)
+    roots = np.sqrt(errors)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        se = np.where(roots > 0, se / (2 * roots), 0.0)
+    if criterion is not None:
+        criterion = np.sqrt(criterion) if _is_squared(path.criterion) else None
+    beside = None
+    if 0 in path.sizes and 0 < (empty := errors[path.sizes.index(0)]) < math.inf:
+        beside = "R2", 1 - errors / empty
+    return SizeErrors("RMSE", roots, se, criterion, beside)
+
+
+def _rates(path: SelectionPath, honest: Honest, criterion: Floats | None) -> SizeErrors:
+    """Rates of every size, before any correction, as for all sizes but the chosen one."""
+    every = [honest.requested(path, size) for size in path.sizes]
+    shown = [None if each is None else each.shown() for each in every]
+    name = next(each.measure for each in shown if each is not None)
+    values = np.array([math.nan if each is None else each.error for each in shown])
+    figure = {said: figure for figure, said in FIGURES.items()}.get(name, "")
+    se = np.array([math.nan if e is None else e.figures_se.get(figure, e.error_se) for e in shown])
+    areas = [math.nan if e is None else e.figures.get("auc", math.nan) for e in shown]
+    beside = None if name == "AUC" or np.isnan(areas).all() else ("AUC", np.array(areas))
+    return SizeErrors(name, values, se, criterion, beside)
+
+
+def _is_squared(measure: str) -> bool:
+    return "squared error" in measure and "pairwise" not in measure
 
 
 def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> dict[str, float]:

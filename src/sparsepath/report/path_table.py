@@ -1,7 +1,7 @@
 """A selection path as a table: one row per size, shortened if it is long."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,44 +10,59 @@ from rich.table import Table
 from rich.text import Text
 
 from sparsepath.path.selection_path import SelectionPath
+from sparsepath.report.figures import by_size
 from sparsepath.report.outcome import Outcome
+from sparsepath.system.number_format import LARGEST_PLAIN, LEAST_PLAIN, brief
 
 ROWS_ON_TOP, AROUND, SHOWN_WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, if all
-HONEST_COLUMNS = ["honest", "std. error", "criterion"]
 
 
 class Row(NamedTuple):
-    """One row of the table; ``error`` is the honest error if there is one."""
+    """One size as the table shows it."""
 
-    size: int
-    error: str
-    error_se: str
-    criterion: str
+    numbers: tuple[str, ...]  # the size, and what ``columns`` names
     enters: str
     leaves: str
     mark: str
 
 
-def rows(outcome: Outcome) -> list[Row]:
-    """Return one row per size."""
+def columns(outcome: Outcome, verbose: bool = False) -> dict[str, list[str]]:
+    """The numbers of every size by column, as text."""
+    classes = outcome.task.name == "classification"
+    shown = by_size(outcome.path, outcome.honest, classes=classes)
+    number = percent if shown.is_rate else number_format(shown.values)
+    made = {
+        "size": [str(size) for size in outcome.path.sizes],
+        shown.name: [number(value) for value in shown.values],
+        "std. error": [number(value) for value in shown.se],
+    }
+    if shown.beside is not None:
+        name, values = shown.beside
+        made[name] = [f"{value:.3f}" for value in values]
+    if verbose and shown.criterion is not None:
+        other = number_format(shown.criterion)
+        made["criterion"] = [other(value) for value in shown.criterion]
+    return made
+
+
+def percent(value: float) -> str:
+    """A rate in a column."""
+    return "" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def rows(outcome: Outcome, numbers: Sequence[Sequence[str]]) -> list[Row]:
+    """One row per size."""
     path = outcome.path
     names, least = path.feature_names, path.choose("min")
-    validated = outcome.honest is not None
-    errors, errors_se = path.errors, path.errors_se
-    if validated:
-        errors, errors_se = path.honest_errors, path.honest_errors_se
-    number, other = number_format(errors), number_format(path.errors)
+    honest = outcome.honest
+    by_another = honest is not None and honest.shown_by_another
+    lowest = f"least {honest.measure}" if by_another and honest is not None else "least error"
     found = []
     for k, (before, subset) in enumerate(pairwise([(), *path.subsets])):
-        marks = ["chosen"] * (len(subset) == outcome.size) + ["least error"] * (
-            len(subset) == least
-        )
+        marks = ["chosen"] * (len(subset) == outcome.size) + [lowest] * (len(subset) == least)
         found.append(
             Row(
-                len(subset),
-                number(errors[k]),
-                number(errors_se[k]),
-                other(path.errors[k]) if validated else "",
+                tuple(cells[k] for cells in numbers),
                 ", ".join(names[i] for i in subset if i not in set(before)),
                 ", ".join(names[i] for i in before if i not in set(subset)),
                 ", ".join(marks),
@@ -57,16 +72,16 @@ def rows(outcome: Outcome) -> list[Row]:
 
 
 def number_format(values: Any) -> Callable[[float], str]:
-    """Return a number format for a column: five digits of the largest, if values are similar.
+    """How to write the numbers of a column: four digits of the largest, if they are alike.
 
-    >>> number_format([5943.2, 2996.71])(2996.71), number_format([1e3, 1e-6])(1e-6)
-    ('2996.7', '1e-06')
+    >>> number_format([77.2, 54.927])(54.927), number_format([1e3, 1e-6])(1e-6)
+    ('54.93', '1e-06')
     """
     finite = [abs(float(value)) for value in values if math.isfinite(value) and value != 0]
-    if not finite or max(finite) > 1e4 * min(finite) or not 1e-6 < max(finite) < 1e12:
-        return lambda value: "" if math.isnan(value) else f"{value:.4g}"
-    decimals = max(4 - math.floor(math.log10(max(finite))), 0)
-    return lambda value: "" if math.isnan(value) else f"{value:.{decimals}f}"
+    largest = max(finite, default=0.0)
+    if not finite or largest > 1e4 * min(finite) or not LEAST_PLAIN < largest < LARGEST_PLAIN:
+        return lambda value: "" if math.isnan(value) else brief(value)
+    return lambda value: "" if math.isnan(value) else brief(value, of=largest)
 
 
 def in_table(path: SelectionPath, size: int) -> list[int | None]:
@@ -92,31 +107,22 @@ def least(path: SelectionPath) -> int:
     return path.sizes.index(path.choose("min"))
 
 
-def number_columns(outcome: Outcome) -> list[str]:
-    """Return the names of the numeric columns."""
-    return ["size", *(["error", "std. error"] if outcome.honest is None else HONEST_COLUMNS)]
-
-
-def number_cells(outcome: Outcome, row: Row) -> list[str]:
-    """Return the cells of the numeric columns."""
-    cells = [str(row.size), row.error, row.error_se]
-    return cells if outcome.honest is None else [*cells, row.criterion]
-
-
-def path_table(outcome: Outcome) -> Table:
-    """Return the path as a table, shortened if it is long."""
-    every, shown = rows(outcome), in_table(outcome.path, outcome.size)
+def path_table(outcome: Outcome, verbose: bool = False) -> Table:
+    """The path as a table, shortened if it is long; ``verbose``: with the criterion."""
+    numbers = columns(outcome, verbose)
+    every, shown = rows(outcome, [*numbers.values()]), in_table(outcome.path, outcome.size)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     leaving = any(row.leaves for row in every)
-    for name in number_columns(outcome):
+    for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("enters", overflow="fold")
     if leaving:
         table.add_column("leaves", overflow="fold")
     table.add_column("", no_wrap=True)
+    gap = Row(("...", *[""] * (len(numbers) - 1)), "", "", "")
     for place in shown:
-        row = Row("...", "", "", "", "", "", "") if place is None else every[place]  # type: ignore[arg-type]
-        cells = [*number_cells(outcome, row), row.enters]
+        row = gap if place is None else every[place]
+        cells = [*row.numbers, row.enters]
         cells += [row.leaves] * leaving + [f"<- {row.mark}" if row.mark else ""]
         style = "bold green" if "chosen" in row.mark else "dim" if place is None else ""
         table.add_row(*(Text(cell) for cell in cells), style=style)
