@@ -516,7 +516,7 @@ def problems_page(parts, n_grid, sizes, count):
         "Written by `experiments/rbf.py`. Errors are those of standardised data unless a standard "
         "deviation is named, which is in original units. Tables 2 and 3 are on [the page of "
         "benchmarks](rbf-benchmarks.md). Which statements of the paper hold is said [on the page "
-        "of the method](../methods/rbf.md#what-of-the-paper-holds).",
+        "of the method](../methods/rbf.md#which-claims-of-the-paper-hold).",
         "## Budgets (protocol of Figures 2 and 3)",
         f"A {n_grid} x {n_grid} grid of r and t, judged on 1000 new samples; draw 0.",
         found_section(parts, n_grid),
@@ -549,7 +549,7 @@ def benchmarks_page(parts, names, splits):
         "# RBF networks on benchmarks (Tikka 2008, Tables 2 and 3)",
         "Written by `experiments/rbf.py`. Errors are those of standardised data. The simulated "
         "problems are on [another page](rbf.md). Which statements of the paper hold is said "
-        "[on the page of the method](../methods/rbf.md#what-of-the-paper-holds).",
+        "[on the page of the method](../methods/rbf.md#which-claims-of-the-paper-hold).",
         "## Benchmarks (Tables 2 and 3)",
         f"The paper's protocol is a {PRINTED_GRID} x {PRINTED_GRID} grid over the ranges of Table "
         f"1 and {PRINTED_FOLDS} folds, least error; it is run on the file's own split, or on the "

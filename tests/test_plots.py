@@ -79,6 +79,13 @@ class TestPath:
             drawn_as = [path.plot_curve(log=log).get_yscale() for log in (None, True, False)]
             assert drawn_as == list(scales)
 
+    def test_both_parts_of_the_whole_figure_take_their_options(self):
+        path = nested(60, 10)
+        plain, full = path.plot(), path.plot(log=True, all_features=True)
+        assert [figure.axes[0].get_yscale() for figure in (plain, full)] == ["linear", "log"]
+        assert [len(cells(figure.axes[1])) for figure in (plain, full)] == [10, 60]
+        assert full.get_figheight() > plain.get_figheight()
+
     @pytest.mark.parametrize(("n_features", "n_sizes"), [(5, 5), (30, 30), (40, 25), (500, 150)])
     @pytest.mark.parametrize("height", [None, 1.5, 4])
     def test_names_never_overlap(self, n_features, n_sizes, height):

@@ -175,13 +175,20 @@ def plot_lines(
     return ax
 
 
-def plot(curve: Curve, matrix: Flags, names: Sequence[str]) -> Figure:
+def plot(
+    curve: Curve,
+    matrix: Flags,
+    names: Sequence[str],
+    *,
+    log: bool | None = None,
+    all_features: bool = False,
+) -> Figure:
     """Draw the curve above the path with a common size axis."""
-    height = _path_height(len(_rows(matrix)))
+    height = _path_height(len(names) if all_features else len(_rows(matrix)))
     figure = _figure(3.2 + height)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, height])
-    plot_curve(curve, ax=upper)
-    plot_path(curve.sizes, matrix, names, ax=lower)
+    plot_curve(curve, ax=upper, log=log)
+    plot_path(curve.sizes, matrix, names, ax=lower, all_features=all_features)
     upper.set_xlabel("")
     for rule, size in curve.chosen.items():
         for ax in (upper, lower):

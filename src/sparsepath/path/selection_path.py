@@ -387,9 +387,19 @@ class SelectionPath(StepsBySize):
         """
         return plots.plot_curve(self._curve(chosen), ax=ax, log=log)
 
-    def plot(self) -> Figure:
-        """Draw the error curve above the path, with a common size axis."""
-        return plots.plot(self._curve(), self.matrix(), self.feature_names)
+    def plot(self, *, log: bool | None = None, all_features: bool = False) -> Figure:
+        """Draw the error curve above the path, with a common size axis.
+
+        Parameters
+        ----------
+        log : bool, optional
+            As for ``plot_curve``.
+        all_features : bool, default=False
+            As for ``plot_path``.
+        """
+        return plots.plot(
+            self._curve(), self.matrix(), self.feature_names, log=log, all_features=all_features
+        )
 
     def to_dict(self, *, models: bool = True) -> dict[str, Any]:
         """Return the path as standard JSON values, with exact floats.
