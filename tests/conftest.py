@@ -2,8 +2,8 @@
 
 ``pytest --hypothesis-profile=thorough`` draws other and thirty times as many problems each time.
 
-Tests of searches do without the default validation, which repeats each of them ten times; tests of
-validation ask for it.
+Tests of searches do without the default validation, which repeats each of them ten times: for them
+no number of samples is enough for it. Tests of validation ask for it.
 
 What draws from NumPy's global generator, as scikit-learn does without a seed, repeats itself too.
 
@@ -18,7 +18,7 @@ import tempfile
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-from sparsepath.assessment import validation
+from sparsepath.assessment import out_of_sample, validation
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 _CACHE = tempfile.TemporaryDirectory(prefix="sparsepath-cache-")
@@ -39,8 +39,9 @@ settings.load_profile("usual")
 
 def pytest_runtest_setup(item):
     np.random.seed(0)  # noqa: NPY002
-    validation.BY_DEFAULT = item.get_closest_marker("validated") is not None
+    if item.get_closest_marker("validated") is None:
+        validation.FEWEST = np.inf
 
 
 def pytest_runtest_teardown(item):
-    validation.BY_DEFAULT = True
+    validation.FEWEST = out_of_sample.FEWEST

@@ -1,5 +1,6 @@
 """Many searches at once are the single searches, to the last feature."""
 
+from contextlib import nullcontext
 from dataclasses import fields
 
 import numpy as np
@@ -15,7 +16,7 @@ from sparsepath import SparseRLSRegressor
 from sparsepath._core import gram_search as core
 from sparsepath.errors import InputError
 from sparsepath.rls import batch
-from sparsepath.rls.batch import forward_searches
+from sparsepath.rls.batch import ProblemSearch
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.engines import make_design, make_model
 from sparsepath.rls.history import SearchTrail
@@ -26,6 +27,13 @@ from sparsepath.rls.parameters import SearchSpec
 from sparsepath.rls.resampling import _is_moderate
 from sparsepath.system.threads import Threads
 from sparsepath.system.tuning import TUNING
+
+
+def forward_searches(X, Y, *, threads=None, **given):
+    """The paths of all problems."""
+    with nullcontext(threads) if threads is not None else Threads() as crew:
+        *_, (found, _) = ProblemSearch.of(X, Y, **given).search(crew)
+    return found
 
 
 def by_bounds(monkeypatch):

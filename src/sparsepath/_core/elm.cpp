@@ -223,8 +223,8 @@ SPARSEPATH_WIDE void slope_of_press(const PressTerms<T>& terms, Rows<T> R) {
     template void squash<T>(Rows<T>, const T*, T*);                                                    \
     template void project<T>(Rows<T>, const std::vector<const T*>&, const T*, double*);                \
     template bool cholesky<T>(Square<T>);                                                              \
-    template void orthogonalise<T>(Square<T>, Rows<T>, Rows<T>);                                       \
-    template void substitute_back<T>(Square<T>, Rows<T>);                                              \
+    template void substitute<T, false>(Square<T>, Rows<T>, Rows<T>);                                   \
+    template void substitute<T, true>(Square<T>, Rows<T>, Rows<T>);                                    \
     template void moments<T>(Rows<T>, const T*, double*);                                              \
     template double residuals<T>(Rows<T>, const T*, const double*, T*);                                \
     template double leverage_left<T>(Rows<T>, T, T*);                                                  \
@@ -324,7 +324,7 @@ public:
     // Leave-one-out of the fit; Q and p are filled.
     Losses left_out() {
         for (int64_t j = 0; j < m * m; ++j) U_[j] = static_cast<T>(A_[j]);
-        orthogonalise<T>(U(), H, Q);
+        substitute<T, false>(U(), H, Q);
         if (leverage_left<T>(Q, pool.least, p_.data()) > 0) return {INFINITE, INFINITE};
         const double squares = squares_left_out<T>(E, p_.data());
         const Classes classes = pool.classes();
@@ -345,7 +345,7 @@ public:
     // comes last; after left_out, whose Q is overwritten.
     void press_gradient(double ridge, Rows<T> R, double* g) {
         const int64_t n = pool.n, targets = pool.n_targets;
-        substitute_back<T>(U(), Q);
+        substitute<T, true>(U(), Q, Q);
         OwnedRows<T> u(targets, n);
         std::vector<T> v(n), root(n);
         by_leverage<T>(E, p_.data(), u, v.data(), root.data());
@@ -380,7 +380,7 @@ public:
         gram<T, T>(H, U());
         for (int64_t j = 0; j < m; ++j) U_[j * m + j] += static_cast<T>(ridge * n);
         if (!cholesky<T>(U())) return;
-        orthogonalise<T>(U(), H, Q);
+        substitute<T, false>(U(), H, Q);
         std::vector<T> z(m * targets);
         std::vector<double> product(m), criteria(m), squares(m);
         for (int64_t t = 0; t < targets; ++t) {
@@ -839,7 +839,7 @@ void bind_elm(nb::module_& m) {
         "orthogonalise",
         [](Matrix U, Matrix H, Matrix Q) {
             nb::gil_scoped_release release;
-            orthogonalise<double>(square_of(U), rows_of(H), rows_of(Q));
+            substitute<double, false>(square_of(U), rows_of(H), rows_of(Q));
         },
         "U"_a, "H"_a, "Q"_a.noconvert(), "Q <- U'^-1 H.");
     m.def(

@@ -277,32 +277,35 @@ SPARSEPATH_INLINE void solve_upper(Square<S> U, S* v) {
     for (int64_t j = U.size - 1; j >= 0; --j) v[j] = (v[j] - dot(&U(j, j) + 1, v + j + 1, U.size - j - 1)) / U(j, j);
 }
 
-// Q <- U'^-1 H, four rows at a time, each less four rows before at a time.
-template <class T>
-SPARSEPATH_WIDE void orthogonalise(Square<T> U, Rows<T> H, Rows<T> Q) {
+// Q <- U'^-1 H, or BACK: Q <- U^-1 H, whose rows go from the last to the first; four rows at a time, each less four rows before
+// at a time. H may be Q.
+template <class T, bool BACK>
+SPARSEPATH_WIDE void substitute(Square<T> U, Rows<T> H, Rows<T> Q) {
     const int64_t m = H.count, fours = m - m % 4;
+    const auto at = [m](int64_t k) { return BACK ? m - 1 - k : k; };
+    const auto L = [&](int64_t k, int64_t p) { return BACK ? U(at(k), at(p)) : U(p, k); };
     FourRows<T> apart;
     T *q = apart.rows[0], *r = apart.rows[1], *s = apart.rows[2], *t = apart.rows[3];
     for (int64_t low = 0; low < H.length; low += STRIP) {
         const int64_t n = H.length - low < STRIP ? H.length - low : STRIP;
         for (int64_t k = 0; k < fours; k += 4) {
             for (int64_t row = 0; row < 4; ++row)
-                for (int64_t i = 0; i < n; ++i) apart.rows[row][i] = H[k + row][low + i];
+                for (int64_t i = 0; i < n; ++i) apart.rows[row][i] = H[at(k + row)][low + i];
             for (int64_t p = 0; p < k; p += 4) {
                 const T* of[4];
                 T factors[4][4];
                 for (int64_t from = 0; from < 4; ++from) {
-                    of[from] = Q[p + from] + low;
-                    for (int64_t row = 0; row < 4; ++row) factors[from][row] = -U(p + from, k + row);
+                    of[from] = Q[at(p + from)] + low;
+                    for (int64_t row = 0; row < 4; ++row) factors[from][row] = -L(k + row, p + from);
                 }
                 add_4x4(apart, of, factors, n);
             }
-            const T qr = U(k, k + 1), qs = U(k, k + 2), qt = U(k, k + 3);
-            const T rs = U(k + 1, k + 2), rt = U(k + 1, k + 3), st = U(k + 2, k + 3);
-            const T qq = T(1) / U(k, k), rr = T(1) / U(k + 1, k + 1);
-            const T ss = T(1) / U(k + 2, k + 2), tt = T(1) / U(k + 3, k + 3);
-            T *SPARSEPATH_RESTRICT a = Q[k] + low, *SPARSEPATH_RESTRICT b = Q[k + 1] + low;
-            T *SPARSEPATH_RESTRICT c = Q[k + 2] + low, *SPARSEPATH_RESTRICT d = Q[k + 3] + low;
+            const T qr = L(k + 1, k), qs = L(k + 2, k), qt = L(k + 3, k);
+            const T rs = L(k + 2, k + 1), rt = L(k + 3, k + 1), st = L(k + 3, k + 2);
+            const T qq = T(1) / L(k, k), rr = T(1) / L(k + 1, k + 1);
+            const T ss = T(1) / L(k + 2, k + 2), tt = T(1) / L(k + 3, k + 3);
+            T *SPARSEPATH_RESTRICT a = Q[at(k)] + low, *SPARSEPATH_RESTRICT b = Q[at(k + 1)] + low;
+            T *SPARSEPATH_RESTRICT c = Q[at(k + 2)] + low, *SPARSEPATH_RESTRICT d = Q[at(k + 3)] + low;
 #pragma omp simd
             for (int64_t i = 0; i < n; ++i) {
                 const T x = q[i] * qq;
@@ -313,54 +316,10 @@ SPARSEPATH_WIDE void orthogonalise(Square<T> U, Rows<T> H, Rows<T> Q) {
             }
         }
         for (int64_t k = fours; k < m; ++k) {
-            for (int64_t i = 0; i < n; ++i) q[i] = H[k][low + i];
-            for (int64_t p = 0; p < k; ++p) add_row<T>(-U(p, k), Q[p] + low, q, n);
-            const T factor = T(1) / U(k, k);
-            for (int64_t i = 0; i < n; ++i) Q[k][low + i] = q[i] * factor;
-        }
-    }
-}
-
-// In place: Q <- U^-1 Q, as orthogonalise, the last rows first.
-template <class T>
-SPARSEPATH_WIDE void substitute_back(Square<T> U, Rows<T> Q) {
-    const int64_t m = Q.count, odd = m % 4;
-    FourRows<T> apart;
-    T *q = apart.rows[0], *r = apart.rows[1], *s = apart.rows[2], *t = apart.rows[3];
-    for (int64_t low = 0; low < Q.length; low += STRIP) {
-        const int64_t n = Q.length - low < STRIP ? Q.length - low : STRIP;
-        for (int64_t k = m - 4; k >= odd; k -= 4) {
-            for (int64_t row = 0; row < 4; ++row)
-                for (int64_t i = 0; i < n; ++i) apart.rows[row][i] = Q[k + row][low + i];
-            for (int64_t p = k + 4; p < m; p += 4) {
-                const T* of[4];
-                T factors[4][4];
-                for (int64_t from = 0; from < 4; ++from) {
-                    of[from] = Q[p + from] + low;
-                    for (int64_t row = 0; row < 4; ++row) factors[from][row] = -U(k + row, p + from);
-                }
-                add_4x4(apart, of, factors, n);
-            }
-            const T qr = U(k, k + 1), qs = U(k, k + 2), qt = U(k, k + 3);
-            const T rs = U(k + 1, k + 2), rt = U(k + 1, k + 3), st = U(k + 2, k + 3);
-            const T qq = T(1) / U(k, k), rr = T(1) / U(k + 1, k + 1);
-            const T ss = T(1) / U(k + 2, k + 2), tt = T(1) / U(k + 3, k + 3);
-            T *SPARSEPATH_RESTRICT a = Q[k] + low, *SPARSEPATH_RESTRICT b = Q[k + 1] + low;
-            T *SPARSEPATH_RESTRICT c = Q[k + 2] + low, *SPARSEPATH_RESTRICT d = Q[k + 3] + low;
-#pragma omp simd
-            for (int64_t i = 0; i < n; ++i) {
-                const T x = t[i] * tt;
-                const T y = (s[i] - st * x) * ss;
-                const T z = (r[i] - rt * x - rs * y) * rr;
-                d[i] = x, c[i] = y, b[i] = z;
-                a[i] = (q[i] - qt * x - qs * y - qr * z) * qq;
-            }
-        }
-        for (int64_t k = odd - 1; k >= 0; --k) {
-            T* row = Q[k] + low;
-            for (int64_t p = k + 1; p < m; ++p) add_row<T>(-U(k, p), Q[p] + low, row, n);
-            const T factor = T(1) / U(k, k);
-            for (int64_t i = 0; i < n; ++i) row[i] *= factor;
+            for (int64_t i = 0; i < n; ++i) q[i] = H[at(k)][low + i];
+            for (int64_t p = 0; p < k; ++p) add_row<T>(-L(k, p), Q[at(p)] + low, q, n);
+            const T factor = T(1) / L(k, k);
+            for (int64_t i = 0; i < n; ++i) Q[at(k)][low + i] = q[i] * factor;
         }
     }
 }

@@ -20,7 +20,6 @@ from sparsepath.system.interrupts import Interruptible
 BY_ITSELF = "auto"
 NEIGHBOURS = "neighbouring rows have correlated errors"
 ON_ROWS_LEFT_OUT = "on rows left out"
-BY_DEFAULT = True  # whether "auto" means folds; the tests of the searches do without
 
 
 def validated(
@@ -141,7 +140,7 @@ def wanted(estimator: Any, n_samples: int) -> Any:
             )
         return None
     if auto:
-        validation = None if n_samples < FEWEST or not BY_DEFAULT else estimator._n_folds
+        validation = None if n_samples < FEWEST else estimator._n_folds
         if validation is not None and has_fixed_splits(estimator):
             warn_user(
                 "cv is a list of rows, which cannot be repeated on parts of the data: there is no "
@@ -191,7 +190,7 @@ def judged(
 def is_validated(estimator: Any, n_samples: int) -> bool:
     """Return whether a fit to n samples will have honest errors."""
     if is_auto(estimator):
-        return n_samples >= FEWEST and BY_DEFAULT and not has_fixed_splits(estimator)
+        return n_samples >= FEWEST and not has_fixed_splits(estimator)
     return getattr(estimator, "validation", None) is not None
 
 

@@ -22,6 +22,7 @@ from sparsepath.system.tuning import TUNING
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
 WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
+SINGLE_FROM = 1 << 27  # products from which single precision pays
 NARROW = 32  # columns up to which both halves of a product take less time than one
 
 
@@ -84,7 +85,7 @@ class GramEngine(ColumnCache):
         return D[:, None], d
 
     def _type(self, products: int) -> type:
-        pays = self._single and self.design.m * products >= TUNING.single_from
+        pays = self._single and self.design.m * products >= SINGLE_FROM
         return np.float32 if pays else np.float64
 
 

@@ -10,7 +10,6 @@ total minus those over the held-out rows. All others are searched individually.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,19 +73,6 @@ class Searches:
         out = out.reshape(len(rows), *intercept.shape) + intercept
         out[:, k + 1 :] = np.nan
         return np.asarray(out.transpose(1, 0, 2))
-
-
-def forward_searches(
-    X: Any, Y: Floats, *, threads: Threads | None = None, **asked: Any
-) -> Searches:
-    """Return the paths of all problems; the parameters are those of ``ProblemSearch.of``.
-
-    The default executor has one thread per core; results do not depend on it.
-    """
-    problems = ProblemSearch.of(X, Y, **asked)
-    with nullcontext(threads) if threads is not None else Threads() as crew:
-        *_, (found, _) = problems.search(crew)
-    return found
 
 
 class ProblemSearch(Problems):

@@ -76,6 +76,7 @@ from sparsepath.system.tuning import TUNING
 from sparsepath.system.tuning import memory as memory_there
 
 FORMS = ("auto", "memory", "passes")  # that can be requested
+BOUNDS_FROM = 1 << 21  # numbers in the data from which bounds take less time than P X in memory
 
 
 class Shape(NamedTuple):
@@ -139,7 +140,7 @@ def form_for(
 
 def bounds_pay(m: int, n: int, steps: int) -> bool:
     """Return whether bounds and few exact values are faster than P X in memory."""
-    return m * n >= TUNING.bounds_from and m >= 25 * steps
+    return m * n >= BOUNDS_FROM and m >= 25 * steps
 
 
 @cache

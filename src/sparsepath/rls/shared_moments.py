@@ -21,9 +21,8 @@ from sparsepath.rls.leave_one_out.gram_search import ProductSearch
 from sparsepath.system.arrays import Floats
 from sparsepath.system.executor import added
 from sparsepath.system.threads import Threads
-from sparsepath.system.tuning import TUNING
 
-PAYS = 8  # products of all columns that pay, over those that single searches would take
+PAYS = 40  # products of columns that pay, for each feature to choose and row to search in
 COPIED = 0.7  # part of the rows below which a part of them is copied
 AHEAD = 2  # columns that products are taken with, beyond each that is likely to be chosen
 LEAST_PART = 0.01  # of a column's squares that a part must have for them to be known by sums
@@ -136,7 +135,7 @@ class SharedParts:
             return False
         (m, n), few = X.shape, wanted(problems)
         fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
-        needed = PAYS * TUNING.gram_columns * problems.size * sum(map(len, rows))
+        needed = PAYS * problems.size * sum(map(len, rows))
         return few * fewer <= needed and 8 * n * (few * (len(rows) + 2) + m) <= default_memory()
 
     def _sums(self, parts: Sequence[NDArray[np.intp]], threads: Threads) -> list[PartSums]:

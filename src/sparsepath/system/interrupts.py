@@ -28,9 +28,7 @@ class Stop(StrEnum):
     ASKED = "asked to"  # a callback wanted it
     INTERRUPTED = "interrupted"  # Ctrl-C
     MAX_FEATURES = "max_features"
-    MIN_FEATURES = "min_features"
     NO_CANDIDATE = "no candidate left"
-    NOTHING_TO_DROP = "nothing to drop"
     VANISHED = "residuals vanished"
     EPSILON = "epsilon"
     NO_GAIN = "several sizes gained nothing"

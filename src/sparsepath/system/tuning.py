@@ -32,11 +32,9 @@ class Tuning:
 
     # Compiled loops
     compiled_pass_from: int = 1 << 10  # numbers from which a compiled pass pays for its start
-    bounds_from: int = 1 << 21  # from which bounds take less time than P X in memory
     told_numbers: int = 1 << 26  # read between which Ctrl-C is heard and progress is told
 
     # Gram matrices in place of the data
-    gram_columns: int = 5  # that batches would compute for every one that is needed
     joint_numbers: int = 1 << 25  # in the arrays of paths that go side by side
     split_gram_numbers: int = 1 << 25  # in the Gram matrices of all parts: always affordable
     read_from_cache: int = 1 << 21  # numbers that lie in a processor's cache when read again
@@ -45,11 +43,9 @@ class Tuning:
     # Everybody, or those that bounds leave
     judged_by_rows: int = 1 << 27  # samples * features * splits: candidates judged from the rows
     kept_of_sparse: int = 1 << 22  # that are kept if the zeros of the data are implicit
-    losses_at_once: int = 1 << 15  # in the rows that NumPy judges by a loss without bounds
     wide_from: int = 64  # features from which removals are done in the space of the samples
 
     # Grafting
-    single_from: int = 1 << 27  # products from which single precision pays
     unread_from: int = 1 << 22  # in a dense matrix, from which it pays to leave columns unread
     products_from: int = 300  # weights of a group from which the matrix is not made
 

@@ -24,6 +24,7 @@ from sparsepath.rls.update import Second, Update, limit, mask_of, pick
 from sparsepath.system.arrays import Floats
 from sparsepath.system.tuning import TUNING
 
+LOSSES_AT_ONCE = 1 << 15  # numbers in the rows that NumPy judges by a loss without bounds
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
 
 
@@ -184,7 +185,7 @@ class InMemory(SearchEngine):
 
     def _renew(self) -> None:
         which = np.array(self._core.doubtful, dtype=np.intp)
-        step = max(1, TUNING.losses_at_once // self.design.n_samples)
+        step = max(1, LOSSES_AT_ONCE // self.design.n_samples)
         for i in range(0, len(which), step):
             some = which[i : i + step]
             for feature, column in zip(some.tolist(), columns_of(self.design, some), strict=True):
@@ -259,7 +260,7 @@ class InMemory(SearchEngine):
         errors = np.full(self.design.n_features, np.inf)
         r, p = self._core.residuals(), self._core.p()
         reach = self._reach[self.chosen].sum() + self._reach
-        step = max(1, TUNING.losses_at_once // self.design.n_samples)
+        step = max(1, LOSSES_AT_ONCE // self.design.n_samples)
         for i in range(0, len(which), step):
             some = which[i : i + step]
             z, inverse = self._core.rows(some), 1.0 / pivots[some]
