@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from sparsepath.kernel_machines import LSSVMRegressor as LSSVMRegressor
     from sparsepath.kernel_machines import ReducedRankKernelRidge as ReducedRankKernelRidge
     from sparsepath.lars.estimators import LarsSelector as LarsSelector
+    from sparsepath.methods.auto_selector import AutoSelectorClassifier as AutoSelectorClassifier
+    from sparsepath.methods.auto_selector import AutoSelectorRegressor as AutoSelectorRegressor
     from sparsepath.methods.comparison import Comparison as Comparison
     from sparsepath.methods.comparison import compare as compare
     from sparsepath.methods.mutual_info_regressor import MutualInfoRegressor as MutualInfoRegressor
@@ -96,6 +98,7 @@ _ROOMS = {  # where the public names live
         "LSSVMClassifier LSSVMForwardRegressor LSSVMRegressor ReducedRankKernelRidge"
     ),
     "lars.estimators": "LarsSelector",
+    "methods.auto_selector": "AutoSelectorClassifier AutoSelectorRegressor",
     "path.selection_path": "SelectionPath",
     "path.comparison": "PathComparison compare_paths",
     "rbf": "SparseRBFClassifier SparseRBFClassifierCV SparseRBFRegressor SparseRBFRegressorCV",

@@ -29,6 +29,8 @@ _L1S = {"n_l1s": 6, "cv": 3}
 _MLP = {"max_connections": 5, "max_iter": 60, "tol": 1e-4}
 _MLPS = {**_MLP, "l1s": [1e-3], "cv": 3, "patience": 2}
 QUICK = {
+    "AutoSelectorClassifier": {"time_budget": 0.01},
+    "AutoSelectorRegressor": {"time_budget": 0.01},
     "ELMFSClassifier": _ELM,
     "ELMFSRegressor": _ELM,
     "GraftingClassifier": _GRAFT,

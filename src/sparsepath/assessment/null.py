@@ -29,6 +29,7 @@ from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
     Searched,
+    check_repeats,
     data_by_rows,
     has_path,
     rows_of,
@@ -205,6 +206,7 @@ def permutation_null(
     given = with_groups(estimator, fit_params, groups)
     X, y, given, _ = data_by_rows(X, y, given, LOADED)
     orders = orders_of(y, n_permutations, groups, random_state)
+    check_repeats(estimator)
     if has_path(estimator):
         again = [Repetition(), *(Repetition(order=order) for order in orders)]
         done = searches(estimator, X, y, given, again)

@@ -411,7 +411,7 @@ def left_out(
         return made, parts, by_part
 
     each_way = [judged(way, tried[way]) for way in ways.names]
-    best = _preferred([made for made, _, _ in each_way], choose)
+    best = preferred([made for made, _, _ in each_way], choose)
     first, parts, by_part = each_way.pop(best)
     neighbours: dict[int, float] = {}
     if found.at_random and stick != YARDSTICKS["concordance"]:  # dealt as if rows were strangers
@@ -461,7 +461,7 @@ def _ways_of(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> Ways:
     return several or OneWay(estimator)
 
 
-def _preferred(ways: Sequence[LeftOut], rule: Any) -> int:
+def preferred(ways: Sequence[LeftOut], rule: Any) -> int:
     """Return the way that a rule prefers; see the module docstring."""
     if is_size(rule):
         at = [way.sizes.index(at_most(int(rule), way.sizes)) for way in ways]

@@ -248,6 +248,15 @@ def check_predicts(estimator: Any) -> None:
         )
 
 
+def check_repeats(estimator: Any) -> None:
+    """Refuse what chooses between methods: repetitions are of one search."""
+    if getattr(last_step(estimator), "_chooses_method", False):
+        raise InputError(
+            f"{type(last_step(estimator)).__name__} (--method auto) chooses between methods, and "
+            "one of them must be repeated; give the estimator of its method_."
+        )
+
+
 def selected_by(model: Any, n: int) -> NDArray[np.intp]:
     """Return the columns, of n, that a fitted model uses, from its support or coefficients."""
     if hasattr(model, "best_estimator_"):

@@ -35,6 +35,7 @@ from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
     Searched,
+    check_repeats,
     data_by_rows,
     has_path,
     searches,
@@ -272,6 +273,7 @@ def stability(
             f"{LOADED:,} of them in memory; use some of the rows."
         )
     halves = halves_of(estimator, y, n_halves, groups, random_state)
+    check_repeats(estimator)
     done = searches(estimator, X, y, given, halves)
     found: list[Searched] = []
     with Interruptible(keep=lambda: len(found) > 1):

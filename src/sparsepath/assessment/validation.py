@@ -90,7 +90,7 @@ def validated(
         )
         return path, None
     if found is not None and found.others:
-        path, fitted = estimator._of_way(found.way, path, given, paths or {})
+        path, fitted = estimator._of_way(found, path, given, paths or {})
         (accept or vars(estimator).update)(fitted)
     if found is not None and found.figures is not None:
         slopes = dict(zip(found.sizes, found.figures.slopes.tolist(), strict=True))

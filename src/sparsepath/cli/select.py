@@ -89,6 +89,8 @@ def _announce(
             say(remark.said)
     if not request.quiet and not problem.in_passes and not {"r", "t"} <= request.options.keys():
         _say_cost(problem.table.X, spec, request)
+        if spec.entry.is_choice and hasattr(spec.model, "announcement"):
+            say(f"Note: {spec.model.announcement(problem.table.X)}.")
 
 
 def _search(
@@ -106,6 +108,8 @@ def _search(
         _name(model, table)
     model, rule, notes = _settle(model, spec, notes)
     notes += _scale(model)
+    if spec.entry.is_choice:
+        notes.append(model.summary())
     if correlation is not None:
         in_time = spec.model.validation != model.validation
         notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))

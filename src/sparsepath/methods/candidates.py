@@ -73,7 +73,7 @@ def _able(task: str, n_classes: int) -> tuple[list[str], dict[str, str]]:
             unable[name] = f"for {' and '.join(method.tasks)} only"
         elif task == "classification" and n_classes > 2 and method.two_classes:
             unable[name] = "for two classes only"
-        elif not method.ranks:
+        elif not (method.ranks or method.is_choice):
             able.append(name)
     return able, unable
 

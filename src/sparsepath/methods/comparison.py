@@ -485,6 +485,22 @@ def _searched(estimator: Any, X: Any, y: Any, given: Any, deadline: float) -> tu
     return (None if cut else model), time.perf_counter() - began
 
 
+def contestant_of(
+    name: str,
+    subsets: Mapping[int, tuple[int, ...]],
+    losses: LeftOut,
+    choose: Any,
+    seconds: float,
+    names: Sequence[str],
+) -> Contestant:
+    """What came of a method, by its subsets on all data and its losses of samples left out."""
+    size = chosen_size(losses, choose)
+    features = tuple(names[i] for i in subsets[at_most(size, subsets)])
+    moved = shifts(losses, size if is_size(choose) else choose)
+    chosen, place = told(losses, size, choose), losses.sizes.index(size)
+    return Contestant(name, chosen, features, seconds, losses, place, subsets, moved)
+
+
 def _contestant(
     name: str, model: Any, losses: LeftOut, choose: Any, seconds: float, names: Sequence[str]
 ) -> Contestant:
@@ -494,15 +510,8 @@ def _contestant(
         subsets = {len(s): tuple(kept[list(s)].tolist()) for s in last.path_.subsets}
         if losses.own is not None:
             choose = losses.own  # it settles on a size itself
-    else:
-        own = tuple(selected_by(model, len(names)).tolist())
-        subsets, choose = {len(own): own}, losses.sizes[-1]
-    size = chosen_size(losses, choose)
-    columns = subsets[at_most(size, subsets)]
-    features = tuple(names[i] for i in columns)
-    chosen = told(losses, size, choose)
-    place = losses.sizes.index(size)
-    if not has_path(model):
-        chosen = replace(chosen, size=len(columns))  # of all data, where folds have their own
-    moved = shifts(losses, size if is_size(choose) else choose)
-    return Contestant(name, chosen, features, seconds, losses, place, subsets, moved)
+        return contestant_of(name, subsets, losses, choose, seconds, names)
+    own = tuple(selected_by(model, len(names)).tolist())
+    made = contestant_of(name, {len(own): own}, losses, losses.sizes[-1], seconds, names)
+    # The size is that of all data, where folds have their own.
+    return replace(made, chosen=replace(made.chosen, size=len(own)))

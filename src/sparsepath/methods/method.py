@@ -52,6 +52,7 @@ class Method:
     # them down, or through such sizes as its penalties happen to give.
     sizes: str = "up"
     model: str = ""  # what predicts, if the name of the method does not say it
+    is_choice: bool = False  # whether it chooses between other methods of the table
     ranks: bool = False  # whether it ranks rows, and --groups are the queries within which it does
     # What a progress bar counts: the features of the path so far, or calls of the estimator's
     # callback under any other name.
@@ -190,8 +191,9 @@ OPTIONS: dict[str, Option] = {
     "time-budget": Option(
         "time_budget",
         "duration",
-        "Time after which --search strong or exact ends with what it has, such as 30s or 10m.",
-        "none",
+        "Time after which --search strong or exact ends with what it has, such as 30s or 10m; for "
+        "--method auto: CPU time for all methods together.",
+        "none; for auto ten times that of greedy-rls, 3s to 60s",
         "TIME",
     ),
     "force": Option("forced", "names", "Features that every model contains.", metavar="A,B"),

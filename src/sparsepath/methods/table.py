@@ -245,6 +245,21 @@ def _entries() -> Iterator[Method]:
         known_as={"lar least-angle": "called lars here"},
         model="least squares on the features that have entered",
     )
+    yield Method(
+        "auto",
+        "Try linear and nonlinear methods on the same folds, and use the best of them.",
+        "you do not know whether effects are linear",
+        "methods.auto_selector.AutoSelectorRegressor",
+        "methods.auto_selector.AutoSelectorClassifier",
+        _has("max-features choose seed threads groups time-budget"),
+        "auto.md",
+        "what it costs in each of the methods",
+        criterion="that of the method chosen",
+        known_as={"automl best": "the choice between methods is called auto here"},
+        sizes="own",
+        unit="methods",
+        is_choice=True,
+    )
 
 
 METHODS: dict[str, Method] = {method.name: method for method in _entries()}

@@ -222,6 +222,11 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 f"selector={beneath!r} has no path of columns; give a selector of "
                 "sparsepath, such as SparseRLSRegressor()."
             )
+        if getattr(beneath, "_chooses_method", False):
+            raise InputError(
+                f"{type(beneath).__name__} (--method auto) needs numbers without missing values; "
+                "use compare, which prepares a table for each method."
+            )
         check_formats(self.date_format)
         table = table_of(X, self.date_format)
         names = names_of(X)

@@ -64,6 +64,8 @@ def heading(outcome: Outcome) -> list[str]:
     columns = 0 if table.layout is None or table.layout.kind != BY_NUMBER else table.layout.columns
     of = f" (of {columns:,} columns; the others are empty)" if columns > n else ""
     how = [path.method or outcome.method]
+    if METHODS[outcome.method].is_choice:
+        how = [outcome.method, f"which chose {model.method_}"]
     said = METHODS[outcome.method].model
     if said:
         how.append(said)

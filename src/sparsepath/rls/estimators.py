@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
+from sparsepath.assessment.out_of_sample import LeftOut
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
@@ -155,7 +156,7 @@ class PredictingRLS(SparseRLS):
 
     def _of_way(
         self,
-        way: Penalties,
+        judged: LeftOut,
         path: SelectionPath,
         given: Given,
         paths: Mapping[float, SelectionPath],
@@ -164,6 +165,7 @@ class PredictingRLS(SparseRLS):
 
         ``path`` is the choice of the search alone; ``paths`` are the known paths.
         """
+        way: Penalties = judged.way
         known = {**getattr(self, "_paths", {}), **paths}
         other = quiet_copy(self).set_params(alpha=way.search)
         if way.search not in known:

@@ -1,0 +1,433 @@
+"""The method chosen with the size: several methods on the same folds, one honest error.
+
+Linear methods are tried, and nonlinear ones that the time budget allows, by the estimates of the
+estimators (``expected_seconds``). All are repeated on the same outer folds and judged there as the
+penalties of ``alpha="auto"`` are (``assessment/out_of_sample.py``): every method is a way of doing
+the procedure, every penalty of greedy RLS one of its own. With ``choose="one_se"`` the first way
+is used whose least error is within one standard error of the least of all (paired), and linear
+models come first; with "min" the one with the least error. The error is corrected for both choices,
+of the way and of the size, and if it is then not clearly below that of the empty model, no feature
+is selected.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from sparsepath.assessment.folds import Rows
+from sparsepath.assessment.out_of_sample import LeftOut, OneWay, Ways, preferred
+from sparsepath.assessment.planning import duration
+from sparsepath.assessment.repetitions import Searched, fitted, quiet_copy
+from sparsepath.assessment.validation import is_validated
+from sparsepath.base import Found, Given, Run, fitting, opened
+from sparsepath.base.parameters import positive
+from sparsepath.base.run import parameters_of, seed_of
+from sparsepath.base.selector import SizedSelector
+from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.data.names import NumberedNames
+from sparsepath.errors import InputError
+from sparsepath.methods.comparison import Comparison, Contestant, contestant_of
+from sparsepath.methods.table import METHODS
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.rls.penalties import penalty_matters
+from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.number_format import brief
+
+# In the order of preference: name on the comparison, name in the table, parameters.
+LINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    ("greedy-rls, alpha=auto", "greedy-rls", {"alpha": "auto"}),
+    ("greedy-rls", "greedy-rls", {"alpha": 1.0}),
+    ("grafting", "grafting", {}),
+)
+NONLINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    ("elm-fs", "elm-fs", {}),
+    ("rbf", "rbf", {}),
+    ("mlp-grafting", "mlp-grafting", {}),
+)
+OF_LINEAR = frozenset(name for name, _, _ in LINEAR)
+# The default budget in CPU seconds: so many times what greedy RLS takes, within limits.
+TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
+
+
+class MethodWays:
+    """All ways of all methods; a way is a method and one of its own ways."""
+
+    def __init__(self, methods: Mapping[str, Any], X: Any, y: Any, given: Any) -> None:
+        self._ways: dict[str, Ways] = {}
+        for name, each in methods.items():
+            several = each._ways(X, y, given) if hasattr(each, "_ways") else None
+            self._ways[name] = several or OneWay(each)
+        every = self._ways.items()
+        self.estimators: Mapping[Any, Any] = {
+            (name, search): each for name, ways in every for search, each in ways.estimators.items()
+        }
+        self.names: Sequence[Any] = [(name, way) for name, ways in every for way in ways.names]
+
+    def outputs(
+        self, name: tuple[str, Any], found: Searched, train: Rows, test: Rows
+    ) -> Mapping[Any, Mapping[int, Floats]]:
+        """For every way that one of the searches leads to: what its models put out, by size."""
+        method, search = name
+        made = self._ways[method].outputs(search, found, train, test)
+        return {(method, way): outputs for way, outputs in made.items()}
+
+
+@dataclass(eq=False, repr=False)
+class _AutoSelector(SizedSelector):
+    """What the regressor and the classifier share."""
+
+    _chooses_method = True
+    _: KW_ONLY
+    time_budget: float | None = None
+    random_state: Any = 0
+    n_threads: int | None = None
+
+    @fitting
+    def fit(self, X: Any, y: Any, groups: Vector = None) -> Self:
+        """Try the methods, and settle on one of them and on a size."""
+        given, X = opened(self, X, y, groups=groups)
+        self._check_target(y, X.shape[0])
+        seed = seed_of(self.random_state)
+        methods, left = self._methods(X)
+        if not is_validated(self, X.shape[0]):  # nothing can choose between them
+            methods = {"greedy-rls": methods["greedy-rls"]}
+        for each in methods.values():
+            if "random_state" in each.get_params():
+                each.set_params(random_state=seed)
+        self._methods_tried = methods
+        paths: dict[Any, SelectionPath] = {}
+        so_far: dict[Any, SelectionPath] = {}
+
+        def found() -> Found | None:
+            if not so_far:
+                return None
+            name, path = next(iter(so_far.items()))
+            state = {"method_": name[0], "comparison_": None, "left_out_": left}
+            changes = {"seed": seed, "parameters": parameters_of(self)}
+            done = name in paths and not run.stopped
+            changes |= {"complete": done, "stopped": (path.stopped if done else str(run.stopped))}
+            return Found((), path=path.replaced(**changes), fitted=state)
+
+        def tell(name: Any, path: SelectionPath) -> bool:
+            so_far[name] = path
+            return run.tell(name[0])
+
+        ways = MethodWays(methods, given.X, given.y, given.more)
+        with Run(self, given, X, method="auto", found=found, paths=paths) as run:
+            for name, each in ways.estimators.items():
+                one = quiet_copy(each)
+                if run.watched:
+                    one.set_params(callback=partial(tell, name))
+                try:
+                    path = fitted(one, given.X, given.y, given.more).path_
+                except InputError as error:
+                    if name[0] in OF_LINEAR:
+                        raise
+                    left[name[0]] = str(error).rstrip(".")
+                    del methods[name[0]]
+                    continue
+                so_far[name] = path
+                if run.stopped:
+                    break
+                paths[name] = path
+        return run.settle()
+
+    def expected_seconds(self, X: Any) -> float:
+        """About the CPU seconds of one search with each method, without the honest error."""
+        methods, _ = self._methods(X)
+        return float(sum(each.expected_seconds(X) for each in methods.values()))
+
+    def budget(self, X: Any) -> float:
+        """The CPU seconds that all methods may take together, with their validation.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features; only their shape counts.
+        """
+        if self.time_budget is not None:
+            return positive("time_budget", self.time_budget)
+        seconds = TIMES_GREEDY * (self._n_folds + 1) * self._made("greedy-rls").expected_seconds(X)
+        n, p = X.shape
+        most = MOST_SECONDS if n * p < MANY_NUMBERS else np.inf
+        return float(min(max(seconds, LEAST_SECONDS), most))
+
+    @property
+    def _task(self) -> str:
+        return "classification" if is_classifier(self) else "regression"
+
+    def _made(self, method: str, **parameters: Any) -> Any:
+        """The estimator of a method, with those of the parameters here that it has."""
+        made = METHODS[method].make(self._task, **parameters)
+        mine = {
+            "choose": self.choose,
+            "max_features": self.max_features,
+            "random_state": self.random_state,
+            "n_threads": self.n_threads,
+            "n_jobs": self.n_threads,
+        }
+        has = made.get_params(deep=False)
+        return made.set_params(**{name: value for name, value in mine.items() if name in has})
+
+    def _methods(self, X: Any) -> tuple[dict[str, Any], dict[str, str]]:
+        """The methods to try by name, in the order of preference; and why others are not."""
+        left, budget = dict[str, str](), self.budget(X)
+        made = {name: self._made(of, **more) for name, of, more in LINEAR}
+        if not penalty_matters(*X.shape):
+            del made["greedy-rls, alpha=auto"]
+        spent = sum(self._seconds(each, X) for each in made.values())
+        others = {name: self._made(of, **more) for name, of, more in NONLINEAR}
+        for name, each in others.items():
+            seconds = self._seconds(each, X)
+            if self.max_features is not None and "max_features" not in each.get_params():
+                left[name] = "it has no max_features"
+            elif METHODS[name].two_classes and len(getattr(self, "classes_", ())) > 2:
+                left[name] = "it is for two classes only"
+            elif spent + seconds > budget:
+                left[name] = (
+                    f"about {duration(seconds)}, and {duration(max(budget - spent, 0.0))} of the "
+                    f"time budget of {duration(budget)} are left"
+                )
+            else:
+                made[name] = each
+                spent += seconds
+        return made, left
+
+    def _seconds(self, each: Any, X: Any) -> float:
+        """CPU seconds of a method with its validation."""
+        return float((self._n_folds + 1) * each.expected_seconds(X))
+
+    def _ways(self, X: Any, y: Any, given: Mapping[str, Any]) -> MethodWays:
+        """All ways among which honest errors choose; as a fit has them, if there was one."""
+        methods = getattr(self, "_methods_tried", None)
+        if methods is None:
+            methods, _ = self._methods(X)
+        return MethodWays(methods, X, y, given)
+
+    def _of_way(
+        self,
+        found: LeftOut,
+        path: SelectionPath,
+        given: Given,
+        paths: Mapping[Any, SelectionPath],
+    ) -> tuple[SelectionPath, dict[str, Any]]:
+        """The path of the way that honest errors chose, and what all methods reached."""
+        every = sorted((found, *found.others), key=lambda one: self._place(found, one))
+        contestants = {
+            name: self._contestant(name, [one for one in every if one.way[0] == name], paths)
+            for name in self._methods_tried
+        }
+        ranked = tuple(sorted(contestants.values(), key=lambda one: one.chosen.error))
+        names = getattr(self, "feature_names_in_", NumberedNames(self.n_features_in_))
+        state = {"comparison_": Comparison(ranked, {}, tuple(names)), "method_": found.way[0]}
+        name, way = found.way
+        own = {search: of for (method, search), of in paths.items() if method == name}
+        if None not in own:  # one of several ways of the method itself
+            one = self._methods_tried[name]
+            path, _ = one._of_way(replace(found, way=way), next(iter(own.values())), given, own)
+            return path, state
+        return own[None], state
+
+    @staticmethod
+    def _place(found: LeftOut, one: LeftOut) -> int:
+        """Where a way stands in the order of preference."""
+        if one is found:
+            return found.place
+        place = found.others.index(one)
+        return place + (place >= found.place)
+
+    def _contestant(
+        self, name: str, ways: list[LeftOut], paths: Mapping[Any, SelectionPath]
+    ) -> Contestant:
+        """What came of one method, with the best of its own ways."""
+        best = preferred(ways, self.choose)
+        others = tuple(one for i, one in enumerate(ways) if i != best)
+        losses = replace(ways[best], others=others, place=best, figures=None)
+        path = next(of for (method, _), of in paths.items() if method == name)
+        seconds = path.moves[-1].seconds if path.moves else 0.0
+        names = getattr(self, "feature_names_in_", NumberedNames(self.n_features_in_))
+        subsets = {len(s): tuple(s) for s in path.subsets}
+        return contestant_of(name, subsets, losses, self.choose, seconds, names)
+
+    def announcement(self, X: Any) -> str:
+        """Which methods a fit will try, and how long that takes, in one sentence."""
+        methods, left = self._methods(X)
+        seconds = sum(self._seconds(each, X) for each in methods.values())
+        said = f"trying {', '.join(methods)}: about {duration(seconds)} of one core"
+        if left:
+            said += f"; not {', '.join(left)}, beyond the time budget of {duration(self.budget(X))}"
+        return said
+
+    def summary(self) -> str:
+        """What the best linear and the best nonlinear model reach, in one sentence."""
+        if self.comparison_ is None:
+            return f"{self.method_} was tried alone."
+        linear, other = (
+            [one for one in self.comparison_.contestants if (one.name in OF_LINEAR) is kind]
+            for kind in (True, False)
+        )
+        if not other:
+            why = "; ".join(f"{name}: {reason}" for name, reason in self.left_out_.items())
+            return f"No nonlinear model was tried ({why})."
+        plain, best = linear[0].chosen, other[0].chosen
+        ratio = best.error / plain.error if plain.error else 1.0
+        models = f"a nonlinear model ({other[0].name}) on {_features(best.size)}"
+        than = f"the best linear one ({linear[0].name}, {_features(plain.size)})"
+        for part, words in ((0.1, "a tenth"), (1 / 3, "a third"), (0.5, "half")):
+            if ratio < part:
+                return (
+                    f"{models[0].upper()}{models[1:]} has less than {words} of the error of {than}."
+                )
+        return (
+            f"{best.measure[0].upper()}{best.measure[1:]}: {brief(plain.error)} with "
+            f"{linear[0].name} ({_features(plain.size)}), {brief(best.error)} with {other[0].name} "
+            f"({_features(best.size)})."
+        )
+
+    def _check_target(self, y: Any, n_samples: int) -> None:
+        raise NotImplementedError
+
+
+def _features(size: int) -> str:
+    return f"{size} feature{'' if size == 1 else 's'}"
+
+
+@dataclass(eq=False, repr=False)
+class AutoSelectorRegressor(RegressorFace, _AutoSelector):
+    """Feature selection for regression with the method that has the least honest error.
+
+    Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and
+    grown networks are repeated on the same outer folds. The method and the size are chosen together
+    by these honest errors, and the reported error is corrected for both choices.
+
+    Parameters
+    ----------
+    max_features : int, optional
+        Largest size on the path; None: that of each method.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Rule for the method, then for the size. "one_se": the first method within one standard error
+        of the least error (paired), linear ones first, and of it the smallest such size. "min": the
+        least error. An integer: this size, with the method that has the least error there.
+    time_budget : float, optional
+        CPU seconds of one core for all methods with their validation. A nonlinear method is tried
+        if its estimate still fits; linear ones are always tried. None: ten times what greedy RLS
+        takes, at least 3 seconds and, for data under ten million numbers, at most 60.
+    random_state : int, RandomState instance or None, default=0
+        For the methods that draw random numbers.
+    n_threads : int, optional
+        Number of threads or worker processes. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the method and the size are chosen: a
+        number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy
+        RLS alone, and no honest errors.
+    callback : callable, optional
+        Called with the path of the first method after each search on all data, and before each
+        fold. A true return value stops the work and keeps the result so far.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Path of the method that was chosen.
+    method_ : str
+        The method that was chosen.
+    comparison_ : Comparison or None
+        What each method reached on the same folds; None without validation.
+    left_out_ : dict of str to str
+        Methods that were not tried, and why.
+    selected_ : array of int
+        Selected columns.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsepath import AutoSelectorRegressor
+    >>> X = np.random.default_rng(0).standard_normal((300, 12))
+    >>> y = 3 * X[:, 0] * X[:, 1] + 2 * X[:, 2] ** 2
+    >>> model = AutoSelectorRegressor().fit(X, y)
+    >>> model.method_, sorted(model.selected_.tolist())
+    ('elm-fs', [0, 1, 2])
+    >>> model.summary().split(" has ")[0]
+    'A nonlinear model (elm-fs) on 3 features'
+    """
+
+    def _check_target(self, y: Any, n_samples: int) -> None:
+        self._numbers(y, n_samples)
+
+
+@dataclass(eq=False, repr=False)
+class AutoSelectorClassifier(ClassifierFace, _AutoSelector):
+    """Feature selection for classification with the method that has the least honest error.
+
+    Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and
+    grown networks are repeated on the same outer folds. The method and the size are chosen together
+    by these honest error rates, and the reported error is corrected for both choices.
+
+    Parameters
+    ----------
+    max_features : int, optional
+        Largest size on the path; None: that of each method.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Rule for the method, then for the size. "one_se": the first method within one standard error
+        of the least error (paired), linear ones first, and of it the smallest such size. "min": the
+        least error. An integer: this size, with the method that has the least error there.
+    time_budget : float, optional
+        CPU seconds of one core for all methods with their validation. A nonlinear method is tried
+        if its estimate still fits; linear ones are always tried. None: ten times what greedy RLS
+        takes, at least 3 seconds and, for data under ten million numbers, at most 60.
+    random_state : int, RandomState instance or None, default=0
+        For the methods that draw random numbers.
+    n_threads : int, optional
+        Number of threads or worker processes. Affects speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        Outer cross-validation for the honest errors, by which the method and the size are chosen: a
+        number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy
+        RLS alone, and no honest errors.
+    callback : callable, optional
+        Called with the path of the first method after each search on all data, and before each
+        fold. A true return value stops the work and keeps the result so far.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Path of the method that was chosen.
+    method_ : str
+        The method that was chosen.
+    comparison_ : Comparison or None
+        What each method reached on the same folds; None without validation.
+    left_out_ : dict of str to str
+        Methods that were not tried, and why.
+    selected_ : array of int
+        Selected columns.
+    classes_ : array
+        Class labels.
+    models_ : dict of size to Predictor
+        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
+        selector does not predict.
+    honest_ : Honest or None
+        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number of columns seen by ``fit``, and their names if X had any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sparsepath import AutoSelectorClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AutoSelectorClassifier().fit(X, y)
+    >>> model.honest_.error < 0.1
+    True
+    """
+
+    def _check_target(self, y: Any, n_samples: int) -> None:
+        self._codes(y, n_samples)
