@@ -16,7 +16,7 @@ the page is made of what there is.
 
 import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +170,10 @@ def _of(errors: list[float], size: int) -> str:
     return f"{errors[size - 1]:.4g}" if size <= len(errors) else ""
 
 
-def figures(parts: Parts, plan: Plan) -> dict[str, Any]:
-    """The parts of all figures, by problem."""
+def figures(parts: Parts, plan: Plan, problems: tuple[Problem, ...]) -> dict[str, Any]:
+    """The parts of figures, by problem."""
     found: dict[str, Any] = {}
-    for problem in plan.problems:
+    for problem in problems:
         try:
             name = f"figure-{problem.key}{plan.option}".replace(" --", "-")
             found[problem.key] = parts.get(name, lambda p=problem: run(p, plan))
@@ -184,15 +184,16 @@ def figures(parts: Parts, plan: Plan) -> dict[str, Any]:
 
 def sections(parts: Parts, plan: Plan) -> list[str]:
     """The page without its head."""
-    drawn = figures(parts, plan)
     about = tuple(problem for problem in ABOUT if problem in plan.problems)
+    figures(parts, plan, about)  # those of 53 features take the longest, and come last
     text = claims(parts, ("both", "scaling"), plan.seeds, plan.restarts, about)
     errors = ["## Errors over seeds", ""]
     for problem in about:
         rivals = RIVALS if problem.rivals else ()  # for the others the pictures will do
         of = parts, problem, plan.seeds, plan.restarts, problem.claims_size, rivals
         errors += errors_over_seeds(*of)
-    wide = agreement(parts, 15, 3, plan.restarts) if plan == FULL else []
+    wide = agreement(parts, 15, 3, plan.restarts) if plan.option == FULL.option else []
+    drawn = figures(parts, plan, plan.problems)
     pictures = [line for p in plan.problems for line in figure_section(p, plan, drawn.get(p.key))]
     known = {key: found for key, found in drawn.items() if found and "left out" not in found}
     return [*statements(known), *text, *errors, *wide, *pictures]
@@ -204,15 +205,19 @@ def main() -> None:
     )
     parser.add_argument("--full", action="store_true", help="100 restarts, all sizes")
     parser.add_argument("--tiny", action="store_true", help="one problem, for a test")
+    parser.add_argument("--seeds", type=int, help="seeds for the claims")
     parser.add_argument("--parts", type=Path, help="where to store finished parts")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin no part after that")
     given = parser.parse_args()
     plan = FULL if given.full else TINY if given.tiny else QUICK
+    command = f"python experiments/elmfs.py{plan.option}"
+    if given.seeds is not None:
+        plan, command = replace(plan, seeds=given.seeds), f"{command} --seeds {given.seeds}"
     parts = Parts(given.parts, given.minutes)
     header = [
         "# ELM-FS: the paper's figures and statements, measured",
         "",
-        f'Made by `python experiments/elmfs.py{plan.option}`. Features are counted from 1, as in the paper. *Algorithm 1* is the paper\'s search (`strategy="scaling"`), *ELM-FS* the default search',
+        f'Made by `{command}`. Features are counted from 1, as in the paper. *Algorithm 1* is the paper\'s search (`strategy="scaling"`), *ELM-FS* the default search',
         "of `ELMFSRegressor`. SET is the leave-one-out error, which the search minimised. Test errors are squared errors on data that no method has seen, of one OP-ELM of 100 neurons refitted on every",
         "subset, so that equal subsets have equal test errors; *own* is the test error of the scaled machine that has the SET value. The artificial problems have noise of standard deviation 0.1, real",
         "targets are standardised. Seconds are CPU seconds of one thread on a busy machine. What holds is discussed on [the page of the method](../methods/elmfs.md#which-claims-of-the-paper-hold).",

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.feature_selection import SequentialFeatureSelector
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.svm import SVC
 
 from slow_twins import rls as twin
@@ -16,9 +18,11 @@ from sparsepath.baselines import (
     low_rank_path,
     random_path,
     saliency,
+    scaling_path,
     svm_wrapper,
     wrapper_path,
 )
+from sparsepath.baselines.scaling import judged, walk
 from sparsepath.data.synthetic import sparse_linear, threshold_max, two_normals
 
 
@@ -115,6 +119,54 @@ def test_saliency_counts_a_copy_as_its_original():
     assert saliency([first, copies[0]], problem) == pytest.approx(0.1 + 0.5 - 1)
 
 
+def test_a_walk_of_scalings_goes_where_its_error_falls_and_then_down():
+    """J = (b - 1)^2 on the grid {0, 1/2, 1}, worked out by hand."""
+    walked = [*walk(lambda b: ((b[0] - 1) ** 2, 2 * (b - 1)), np.array([1]), 2)]
+    assert [b.tolist() for b in walked] == [[0.5], [1.0], [0.5]]
+
+
+def test_scalings_that_nothing_pulls_leave_first():
+    centre = np.array([1.0, 0.3, 0.0])
+
+    def judge(b):
+        return float(np.sum((b - centre) ** 2)), 2 * (b - centre)
+
+    walked = [*walk(judge, np.array([5, 5, 5]), 10)]
+    counts = [np.count_nonzero(b) for b in walked]
+    assert walked[-1][0] > 0
+    assert counts[-1] == 1
+    steps = np.abs(np.diff(walked, axis=0))
+    assert steps.max() < 0.1 + 1e-12
+    assert_allclose(np.min(walked, axis=0), [walked[-1][0], 0, 0], atol=1e-12)
+
+
+def test_the_gradient_by_scalings_is_that_of_the_fitted_model(data):
+    Z = (data.X - data.X.mean(0)) / data.X.std(0)
+    t = data.y - data.y.mean()
+    scaling = np.linspace(0.0, 1.0, 6)
+    J, gradient = judged(Ridge(1.0), Z, t, scaling)
+    model = Ridge(1.0).fit(Z * scaling, t)
+    off = t - model.predict(Z * scaling)
+    assert_allclose(J, np.mean(off**2), rtol=1e-12)
+    assert_allclose(gradient, -2 * (off @ Z) * model.coef_ / len(t), rtol=1e-6, atol=1e-8)
+
+
+def test_scalings_of_zero_and_one_are_subsets(data):
+    machine = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1)
+    cv = KFold(3)
+    path = scaling_path(data.X, data.y, machine, 4, cv=cv, n_restarts=3, n_levels=1)
+    Z = (data.X - data.X.mean(0)) / data.X.std(0)
+    t = data.y - data.y.mean()
+    assert max(path.sizes) <= 4
+    assert len(path.sizes) > 2
+    for size in path.sizes[1:]:
+        kept = np.isin(np.arange(6), path.subset(size))
+        scores = cross_val_score(machine, Z * kept, t, cv=cv, scoring="neg_mean_squared_error")
+        assert_allclose(path.error(size), -scores.mean(), rtol=1e-9)
+    again = scaling_path(data.X, data.y, machine, 4, cv=cv, n_restarts=3, n_levels=1)
+    assert path.subsets == again.subsets
+
+
 LABELS = {
     "0 and 1": lambda y: (y > 0).astype(int),
     "text": lambda y: np.where(y > 0, "yes", "no"),
@@ -170,6 +222,9 @@ REFUSED = {
     "one class": (lambda: l1_network(X3, np.ones(6), 0.1), "1 classes"),
     "l1": (lambda: l1_linear(X3, Y3, -0.1), "l1=-0.1"),
     "units": (lambda: l1_network(X3, Y3, 0.1, n_hidden=0), "n_hidden=0"),
+    "no regressor": (lambda: scaling_path(X3, Y3, SVC()), "is a classifier"),
+    "no estimator": (lambda: scaling_path(X3, Y3, Ridge), "give a regressor"),
+    "starts": (lambda: scaling_path(X3, Y3, Ridge(), n_restarts=0), "n_restarts=0"),
     "C": (lambda: svm_wrapper(X3, Y3, 0.0, 2), "C=0.0"),
     "folds": (lambda: svm_wrapper(X3, Y3, 1.0, 2, cv=9), "9"),
     "twice": (lambda: saliency([0, 0], sparse_linear(20, 9, 4, random_state=0)), "twice"),

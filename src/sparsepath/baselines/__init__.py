@@ -7,6 +7,7 @@ samples. Use them to compare, not to select.
 
 from sparsepath.baselines.descent import l1_linear, l1_network
 from sparsepath.baselines.measures import saliency
+from sparsepath.baselines.scaling import scaling_path
 from sparsepath.baselines.searches import low_rank_path, random_path, wrapper_path
 from sparsepath.baselines.svm import svm_wrapper
 
@@ -16,6 +17,7 @@ __all__ = [
     "low_rank_path",
     "random_path",
     "saliency",
+    "scaling_path",
     "svm_wrapper",
     "wrapper_path",
 ]
