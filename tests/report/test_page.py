@@ -198,6 +198,7 @@ def test_clicks_and_keys(n, tmp_path):
         if n > 8:
             assert f"{n - len(told['features']):,} of {n:,} are never selected" in at("found").text
         for i, name in enumerate(model.path_.names(3)):
+            at(f"in-{i}").clear()  # of the typical value with which it starts
             at(f"in-{i}").send_keys(repr(float(X[0, int(name.split()[1])])))
         found = float(at("predicted").text)
         import pandas as pd
@@ -284,6 +285,25 @@ def test_a_phone_needs_no_sideways_scrolling(tmp_path):
         assert unlabelled == 0
 
 
+@browsing
+@pytest.mark.parametrize("which", ["path", "contest", "table"])
+def test_nothing_is_wider_than_a_phone(which, tmp_path):
+    texts = {
+        "path": lambda: page(made(30, [f"a_name_without_any_blank_{i}" for i in range(30)])[2]),
+        "contest": contest,
+        "table": lambda: from_table()[2],
+    }
+    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    with opened(tmp_path, texts[which]()) as driver:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+        driver.refresh()
+        wide = driver.execute_script(
+            "return [document.documentElement, ...document.querySelectorAll('.scroll')]"
+            ".filter(e => e.scrollWidth > Math.max(e.clientWidth, 1)).map(e => e.innerHTML)"
+        )
+        assert [text[:80] for text in wide] == []
+
+
 def contest():
     """Three methods on one problem, as a page."""
     import pandas as pd
@@ -330,7 +350,8 @@ def test_curves_that_hide_each_other_are_told():
     assert "b, the same line as a<" in text
     assert text.count("the same line") == 1
     assert 'class="band"' in text
-    logarithmic = max(found.best.left_out.errors) > 10 * min(found.best.left_out.errors)
+    shown = np.sqrt(found.best.left_out.errors)
+    logarithmic = max(shown) > 10 * min(shown)
     assert ("The scale is logarithmic" in text) == logarithmic
 
 
@@ -402,3 +423,67 @@ def test_downloads_are_the_model_in_every_language(tmp_path):
     lines = found["path.csv"].decode().splitlines()
     assert lines[0].startswith("size,error,error_se,error_kind")
     assert lines[2].endswith(',"\'=1+1"')
+
+
+@browsing
+def test_the_form_starts_with_typical_values_and_says_what_is_outside(tmp_path):
+    from selenium.webdriver.common.by import By
+
+    model, _, text = from_table()
+    starts = embedded(text)["starts"]
+    chosen = list(model.path_.names(len(model.selected_)))
+    assert set(starts) == set(chosen)
+    with opened(tmp_path, text) as driver:
+        labels = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#inputs label")]
+        row = {}
+        for i, name in enumerate(labels):
+            field = driver.find_element(By.ID, f"in-{i}")
+            row[name] = field.get_attribute("value")
+            assert row[name] == str(starts[name]["start"]), name
+        assert float(driver.find_element(By.ID, "predicted").text) > -1e9
+        number = next(i for i, name in enumerate(labels) if name == "size")
+        assert driver.find_element(By.ID, f"hint-{number}").text == ""
+        driver.execute_script(
+            "const e = document.getElementById(arguments[0]); e.value = '1e6';"
+            "e.dispatchEvent(new Event('input', {bubbles: true}));",
+            f"in-{number}",
+        )
+        assert "outside the data" in driver.find_element(By.ID, f"hint-{number}").text
+
+
+def test_the_curve_is_in_known_units():
+    model, _, told = made()
+    shown, path = told["shown"], model.path_
+    assert shown["name"] == "RMSE"
+    np.testing.assert_allclose(shown["values"], np.sqrt(path.errors))
+    np.testing.assert_allclose(shown["beside_values"], 1 - path.errors / path.errors[0])
+
+
+@browsing
+def test_classes_have_a_confusion_table_and_probabilities(tmp_path):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 4))
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(200) > 1, "yes", "no")
+    model = SparseRLSClassifier(class_weight="balanced", choose=2, validation=4).fit(X, y)
+    told = summary(model.path_, title="", answer=[], chosen=2, model=model, seen=Seen(X, y))
+    assert told["shown"]["name"] == "balanced error"
+    assert told["confusion"][2] == model.honest_.confusion
+    expected = [1 - np.diag(t) / np.sum(t, axis=1) for t in told["confusion"]]
+    np.testing.assert_allclose(told["shown"]["values"], [each.mean() for each in expected])
+    with opened(tmp_path, page(told)) as driver:
+        cells = driver.find_elements(By.CSS_SELECTOR, "#confusion tbody td.number")
+        counts = [int(c.text) for i, c in enumerate(cells) if i % 3 < 2]
+        assert counts == np.ravel(model.honest_.confusion).tolist()
+        middle = np.array([[float(told["starts"][f"x{j}"]["start"]) for j in range(2)]])
+        predicted = driver.find_element(By.ID, "predicted").text
+        row = np.zeros((1, 4))
+        row[:, :2] = middle
+        shares = model.predict_proba(row)[0]
+        assert predicted == (
+            f"{model.predict(row)[0]} (no {100 * shares[0]:.1f} %, yes {100 * shares[1]:.1f} %)"
+        )
+        driver.find_element(By.ID, "size").send_keys(Keys.HOME)
+        assert "recommended model with 2 features" in driver.find_element(By.ID, "which").text

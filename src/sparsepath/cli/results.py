@@ -145,7 +145,7 @@ def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
 def page_of(outcome: Outcome, **more: str) -> str:
     """The result as a page to explore."""
     from sparsepath.report import Seen, page, summary
-    from sparsepath.report.answer import heading, paragraphs
+    from sparsepath.report.answer import details, heading, lines
 
     table = outcome.table
     seen = None
@@ -156,8 +156,8 @@ def page_of(outcome: Outcome, **more: str) -> str:
         summary(
             outcome.path,
             title=f"Which few features of {Path(outcome.table.source).name}",
-            answer=paragraphs(outcome),
-            about=[*about, error],
+            answer=lines(outcome),
+            about=[*about, error, *details(outcome)],
             notes=[*outcome.said, *outcome.notes],
             chosen=outcome.size,
             model=outcome.model,

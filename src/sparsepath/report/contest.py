@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from sparsepath.methods.comparison import Comparison, Contestant
 from sparsepath.report.page import MARK, policy
+from sparsepath.system.number_format import brief
 
 Place: TypeAlias = Callable[[float], float]
 
-W, H, INDENT, RIGHT, TOP, BOTTOM = 720, 380, 64, 14, 14, 42
+WIDE, NARROW = (720, 380), (340, 300)  # pixels; the narrow one is for phones
+INDENT, RIGHT, TOP, BOTTOM = 64, 14, 14, 42
 COLOURS = ("--accent", "--other", "--third", "--fourth", "--fifth", "--sixth")
 DASHES = ("", "7 4", "2 3", "9 3 2 3")  # so that colour is not all that tells lines apart
 MOST_IN_MAP = 60  # features shown in the map
@@ -53,7 +55,7 @@ def contest_page(
 <section class="card" aria-labelledby="h-curves">
 <h2 id="h-curves">Error against number of features</h2>
 <figure><div class="scroll drawn" role="group" tabindex="0" aria-labelledby="h-curves">
-{_curves(found)}</div>
+{_curves(found, WIDE, "wide-only")}{_curves(found, NARROW, "narrow-only")}</div>
 <figcaption>{escape(label[0].upper() + label[1:])}. Dots mark the sizes chosen, the band is the
 standard error of {escape(found.best.name)}.{log}</figcaption>
 </figure>
@@ -147,7 +149,8 @@ def _errors(found: Comparison) -> NDArray[np.float64]:
     return found.shown(errors[np.isfinite(errors)])
 
 
-def _curves(found: Comparison) -> str:
+def _curves(found: Comparison, size: tuple[int, int], shown: str) -> str:
+    width, height = size
     errors, logarithmic = _errors(found), _is_logarithmic(found)
     least, most = float(errors.min()), float(errors.max())
     low, high = (np.log10(least), np.log10(most)) if logarithmic else (least, most)
@@ -155,37 +158,43 @@ def _curves(found: Comparison) -> str:
     last = max(max(one.left_out.sizes) for one in found.contestants) or 1
 
     def x(size: float) -> float:
-        return INDENT + size / last * (W - INDENT - RIGHT)
+        return INDENT + size / last * (width - INDENT - RIGHT)
 
     def y(error: float) -> float:
         at = np.log10(max(error, least / 3)) if logarithmic else error
         at = min(max(at, low - room), high + room)
-        return float(TOP + (high + room - at) / (high - low + 2 * room) * (H - TOP - BOTTOM))
+        return float(TOP + (high + room - at) / (high - low + 2 * room) * (height - TOP - BOTTOM))
 
     parts = [_band(found, x, y)]
     for value in _decades(least, most) if logarithmic else _marks(least, most):
         at = f"{y(value):.1f}"
-        parts.append(f'<line x1="{INDENT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
-        parts.append(f'<text x="{INDENT - 8}" y="{at}" dy="4" text-anchor="end">{value:.4g}</text>')
-    for size in sorted({round(mark) for mark in _marks(0, last)}):
-        parts.append(f'<text x="{x(size):.1f}" y="{H - 22}" text-anchor="middle">{size}</text>')
-    parts.append(f'<text x="{W / 2}" y="{H - 4}" text-anchor="middle">number of features</text>')
+        parts.append(f'<line x1="{INDENT}" x2="{width - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
+        parts.append(
+            f'<text x="{INDENT - 8}" y="{at}" dy="4" text-anchor="end">{brief(value)}</text>'
+        )
+    for mark in sorted({round(mark) for mark in _marks(0, last)}):
+        parts.append(
+            f'<text x="{x(mark):.1f}" y="{height - 22}" text-anchor="middle">{mark}</text>'
+        )
+    parts.append(
+        f'<text x="{width / 2}" y="{height - 4}" text-anchor="middle">number of features</text>'
+    )
     for place, one in enumerate(found.contestants):
         errors = found.shown(one.left_out.errors)
         pairs = zip(one.left_out.sizes, errors, strict=True)
         points = " ".join(f"{x(s):.1f},{y(e):.1f}" for s, e in pairs if np.isfinite(e))
-        size = one.left_out.sizes[one.place]
+        chosen = one.left_out.sizes[one.place]
         style = _stroke(place)
         parts.append(
             f'<polyline points="{points}" style="fill:none;stroke-width:2;{style}">'
             f"<title>{escape(one.name)}</title></polyline>"
-            f'<circle cx="{x(size):.1f}" cy="{y(float(errors[one.place])):.1f}" '
+            f'<circle cx="{x(chosen):.1f}" cy="{y(float(errors[one.place])):.1f}" '
             f'r="5" style="fill:var({COLOURS[place % len(COLOURS)]})"/>'
         )
+    label = "error of each method against the number of features; the table above has the numbers"
     return (
-        f'<svg viewBox="0 0 {W} {H}" style="max-width:{W}px" role="img" aria-label="error of each '
-        f'method against the number of features; the table above has the numbers">'
-        f"{''.join(parts)}</svg>"
+        f'<svg class="{shown}" viewBox="0 0 {width} {height}" style="max-width:{width}px" '
+        f'role="img" aria-label="{label}">{"".join(parts)}</svg>'
     )
 
 

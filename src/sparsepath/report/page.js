@@ -3,9 +3,10 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
   const sizes = data.sizes;
-  const errors = data.honest || data.errors;
-  const errorsSe = data.honest ? data.honest_se : data.errors_se;
-  const kind = data.honest ? "error on new data" : data.criterion;
+  const shown = data.shown, errors = shown.values, errorsSe = shown.se;
+  const name = shown.name === "error" ? (data.honest ? "error" : data.criterion) : shown.name;
+  const kind = data.honest ? `${name} on new data` : name;
+  const minimum = shown.chosen_by && !["RMSE", shown.chosen_by].includes(shown.name) ? `least ${shown.chosen_by}` : "least error";
   let place = sizes.indexOf(data.chosen);
 
   const make = (tag, text, attributes = {}) => {
@@ -23,9 +24,13 @@
   const brief = (value) => {
     if (value === null || value === undefined) return "";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace(/\.?0*e\+?/, "e");
+    if (size >= 1e4) return Math.round(value).toLocaleString("en");
+    if (size !== 0 && size < 1e-4) return value.toExponential(3).replace(/\.?0*e\+?/, "e");
     return String(Number(value.toPrecision(5)));
   };
+  const largestError = Math.max(...errors.filter((e) => e !== null).map(Math.abs), 0);
+  const decimals = largestError > 0 ? Math.min(Math.max(3 - Math.floor(Math.log10(largestError)), 0), 8) : 3;
+  const said = (e) => (e === null || e === undefined ? "" : shown.rate ? `${(100 * e).toFixed(1)} %` : largestError >= 1e4 ? brief(e) : e.toFixed(decimals));
   const names = (places) => places.map((p) => data.features[p]).join(", ");
 
   // The curve ----------------------------------------------------------------------------------
@@ -34,20 +39,20 @@
   const LEFT = 62, RIGHT = 14, TOP = 14, BOTTOM = 42;
   const first = sizes[0], last = Math.max(sizes[sizes.length - 1], first + 1);
   const x = (size) => LEFT + ((size - first) / (last - first)) * (W - LEFT - RIGHT);
-  const shown = [];
+  const drawn = [], criterion = shown.criterion;
   errors.forEach((e, k) => {
     if (e === null) return;
     const se = errorsSe[k] || 0;
-    shown.push(e, e - se, e + se);
+    drawn.push(e, e - se, e + se);
   });
-  data.errors.forEach((e) => { if (e !== null) shown.push(e); });
+  (criterion || []).forEach((e) => { if (e !== null) drawn.push(e); });
   const byNull = new Map(data.null ? data.null.sizes.map((size, k) => [size, data.null.median[k]]) : []);
-  byNull.forEach((e) => { if (e !== null) shown.push(e); });
+  byNull.forEach((e) => { if (e !== null) drawn.push(e); });
   // Logarithmic where one error, as that of the empty model, would press all others to the floor.
   const known = errors.filter((e) => e !== null), least = Math.min(...known);
   const logarithmic = least > 0 && Math.max(...known) > 10 * least;
   const scaled = (e) => (logarithmic ? Math.log10(Math.max(e, least / 3)) : e);
-  const heights = shown.map(scaled), low = Math.min(...heights), high = Math.max(...heights);
+  const heights = drawn.map(scaled), low = Math.min(...heights), high = Math.max(...heights);
   const room = (high - low || Math.abs(high) || 1) * 0.05;
   const y = (e) => TOP + ((high + room - scaled(e)) / (high - low + 2 * room)) * (H - TOP - BOTTOM);
 
@@ -74,7 +79,7 @@
     const marks = logarithmic ? decades() : steps(low - room, high + room, 5);
     marks.forEach((v) => {
       svg.append(draw("line", { x1: LEFT, x2: W - RIGHT, y1: y(v), y2: y(v), class: "grid" }));
-      svg.append(draw("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end", class: "faint" }, brief(v)));
+      svg.append(draw("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end", class: "faint" }, shown.rate ? `${Number((100 * v).toPrecision(3))} %` : brief(v)));
     });
     steps(first, last, W / 70).filter((v) => Number.isInteger(v)).forEach((v) => {
       svg.append(draw("text", { x: x(v), y: H - 22, "text-anchor": "middle", class: "faint" }, v));
@@ -88,7 +93,7 @@
     });
     svg.append(draw("polygon", { points: [...top, ...bottom].join(" "), class: "band" }));
     if (data.null) svg.append(draw("path", { d: line(sizes.map((size) => byNull.get(size) ?? null)), class: "null" }));
-    if (data.honest) svg.append(draw("path", { d: line(data.errors), class: "criterion" }));
+    if (criterion) svg.append(draw("path", { d: line(criterion), class: "criterion" }));
     svg.append(draw("path", { d: line(errors), class: "honest" }));
     svg.append(draw("line", { id: "here", y1: TOP, y2: H - BOTTOM, class: "here" }));
     svg.append(draw("circle", { id: "dot", r: 5, fill: "var(--accent)" }));
@@ -98,10 +103,10 @@
     });
     at("curve").append(svg);
     at("legend").textContent = data.honest
-      ? `Line and band: error on new data (${data.validation}) ± one standard error. Dashed: ${data.criterion}, which the search minimised (optimistic).`
-      : `${data.criterion}: the criterion that the search minimised, not an error on new data.`;
+      ? `Line and band: ${kind} (${data.validation}) ± one standard error.` + (criterion ? ` Dashed: the same of the ${data.criterion}, which the search minimised (optimistic).` : "")
+      : `${name}: from the criterion that the search minimised (${data.criterion}), not an error on new data.`;
     if (logarithmic) at("legend").textContent += " The scale is logarithmic.";
-    if (data.null) at("legend").textContent += ` Dotted: the same search on shuffled targets (median of ${data.null.shuffles}).`;
+    if (data.null && data.null.median.some((e) => e !== null)) at("legend").textContent += ` Dotted: the same search on shuffled targets (median of ${data.null.shuffles}).`;
   }
 
   function nearest(position) {
@@ -179,12 +184,17 @@
     } else {
       const values = of.shares ? of.shares[of.shares.length - 1] : of.means, [low, high] = of.shares ? [0, 1] : data.target;
       const at = (v) => 2 + (1 - Math.min(Math.max((v - low) / (high - low || 1), 0), 1)) * (top - 4);
-      if (of.quartiles) {
+      const bars = of.category === true;
+      if (of.quartiles && !bars) {
         const band = [...full.map((i) => [i, 1]), ...[...full].reverse().map((i) => [i, 0])];
         svg.append(draw("polygon", { points: band.map(([i, side]) => `${middle(i)},${at(of.quartiles[side][i])}`).join(" "), class: "middle" }));
       }
-      svg.append(draw("polyline", { points: full.map((i) => `${middle(i)},${at(values[i])}`).join(" "), class: "mean" }));
-      full.forEach((i) => svg.append(draw("circle", { cx: middle(i), cy: at(values[i]), r: 2, class: "dot" })));
+      if (bars) {
+        full.forEach((i) => svg.append(draw("rect", { x: i * step + 1, width: Math.max(step - 2, 1), y: at(values[i]), height: Math.max(top - at(values[i]), 1), class: "dot" })));
+      } else {
+        svg.append(draw("polyline", { points: full.map((i) => `${middle(i)},${at(values[i])}`).join(" "), class: "mean" }));
+        full.forEach((i) => svg.append(draw("circle", { cx: middle(i), cy: at(values[i]), r: 2, class: "dot" })));
+      }
       told = full.map((i) => `${of.labels[i]}: ${of.shares ? Math.round(100 * values[i]) + " %" : brief(values[i])}`);
     }
     const text = `${data.features[p]} against the target; ${told.join("; ")}`;
@@ -205,10 +215,10 @@
     const lines = [];
     if (data.weights) lines.push(`Weight: standardised coefficient (coefficient × standard deviation of the feature${data.classes ? "" : " ÷ standard deviation of the target"}).`);
     if (data.rises) lines.push(data.rises.refitted
-      ? `Increase without it: increase of the ${data.rises.kind} if the feature is removed and the others are refitted, for the recommended size. The search used these rows.`
+      ? `Increase without it: by how many percent the ${data.rises.kind} increases if the feature is removed and the others are refitted, for the recommended size. The search used these rows.`
       : `Increase without it: increase of the ${data.rises.kind} if the feature is fixed at its mean, without refitting, for the recommended size. The model was fitted to these rows.`);
-    if (data.sketches) lines.push(`Against the target: bars are the number of rows, ${data.classes ? (data.classes.length > 2 ? `colours the shares of ${data.classes.join(", ")}` : `the line is the share of ${data.classes[data.classes.length - 1]}`) : "the line is the mean of the target, the band its middle half"}${data.rows_seen < data.n_samples ? `; of ${data.rows_seen.toLocaleString("en")} rows` : ""}.`);
-    if (data.alike) lines.push("Most alike: the most correlated numeric columns, which could replace the feature.");
+    if (data.sketches) lines.push(`Against the target: grey bars are the number of rows, ${data.classes ? (data.classes.length > 2 ? `colours the shares of ${data.classes.join(", ")}` : `the line, or bars of categories, are the share of ${data.classes[data.classes.length - 1]}`) : "the line is the mean of the target, the band its middle half; of categories bars show the mean"}${data.rows_seen < data.n_samples ? `; of ${data.rows_seen.toLocaleString("en")} rows` : ""}.`);
+    if (data.alike && data.alike.some((each) => each.length)) lines.push("Most alike: the most correlated numeric columns, which could replace the feature.");
     if (data.frequencies) lines.push("In half-samples: how often the feature is selected when the search is repeated on random halves of the rows. Interchangeable with: features selected instead.");
     lines.forEach((text) => at("explained").append(make("li", text)));
   }
@@ -222,7 +232,7 @@
     rows = rows.map((cells) => cells.filter((_, c) => told[c]));
     const top = make("thead", undefined, { role: "rowgroup" }), body = make("tbody", undefined, { role: "rowgroup" });
     const titles = make("tr", undefined, { role: "row" });
-    head.forEach(([text, number]) => titles.append(make("th", text, { scope: "col", role: "columnheader", class: number ? "number" : "" })));
+    head.forEach(([text, number]) => titles.append(make("th", text, { scope: "col", role: "columnheader", class: number ? "number" : "", "data-head": text })));
     top.append(titles);
     rows.forEach((cells) => {
       const row = make("tr", undefined, { role: "row" });
@@ -242,14 +252,13 @@
     place = k;
     const size = sizes[k], subset = data.subsets[k], before = k ? data.subsets[k - 1] : [];
     at("size").value = k;
-    const chosen = size === data.chosen ? " (recommended)" : size === data.least ? " (least error)" : "";
-    at("size").setAttribute("aria-valuetext", `${size} features, ${kind} ${brief(errors[k])}${chosen}`);
+    const chosen = size === data.chosen ? " (recommended)" : size === data.least ? ` (${minimum})` : "";
+    at("size").setAttribute("aria-valuetext", `${size} features, ${kind} ${said(errors[k])}${chosen}`);
     at("size-said").textContent = `${size} of ${data.n_features.toLocaleString("en")}${chosen}`;
     at("h-chosen").textContent = size ? `The ${size === 1 ? "feature" : size + " features"} at this size` : "No feature";
     const told = [];
-    if (data.honest && data.honest[k] !== null) told.push(`Error on new data ${brief(data.honest[k])} (standard error ${brief(data.honest_se[k])}).`);
-    told.push(`${data.criterion[0].toUpperCase()}${data.criterion.slice(1)} ${brief(data.errors[k])}${data.honest ? ", which the search minimised" : ""}.`);
-    if (data.honest && size === data.chosen && data.answer.length > 1) told.push(`The answer above is slightly higher because it is corrected for choosing the best of ${sizes.length} sizes.`);
+    if (errors[k] !== null) told.push(`${kind[0].toUpperCase()}${kind.slice(1)}: ${said(errors[k])}${errorsSe[k] === null ? "" : ` (standard error ${said(errorsSe[k])})`}${shown.beside && shown.beside_values[k] !== null ? `, ${shown.beside} ${shown.beside_values[k].toFixed(3)}` : ""}.`);
+    if (data.honest && size === data.chosen && data.answer.length > 1) told.push(`The answer above is corrected for choosing the best of ${sizes.length} sizes; this is not.`);
     at("figures").textContent = told.join(" ");
     const added = subset.filter((p) => !before.includes(p)), gone = before.filter((p) => !subset.includes(p));
     at("changes").textContent = k === 0 ? "" : `Compared with the previous size: ${added.length ? "adds " + names(added) : "adds nothing"}${gone.length ? ", removes " + names(gone) : ""}.`;
@@ -282,7 +291,7 @@
       const name = data.features[p], cells = [name];
       if (coef) cells.push(inUnits(coef[i], p));
       if (weights) cells.push(weighed(weights[i], largest));
-      if (rises) cells.push(rises.values[i] === null ? "" : brief(rises.values[i]));
+      if (rises) cells.push(rises.values[i] === null ? "" : rises.refitted && data.errors[k] > 0 ? `${Number(((100 * rises.values[i]) / data.errors[k]).toPrecision(2)).toLocaleString("en")} %` : brief(rises.values[i]));
       if (data.sketches) cells.push(sketch(p));
       if (data.alike) cells.push(((data.alike[p]) || []).map(([other, r]) => `${other} (${r.toFixed(2)})`).join(", "));
       if (often) {
@@ -295,21 +304,38 @@
     const mark = at("here"), dot = at("dot");
     mark.setAttribute("x1", x(size)); mark.setAttribute("x2", x(size));
     if (errors[k] !== null) { dot.setAttribute("cx", x(size)); dot.setAttribute("cy", y(errors[k])); }
+    confusion(k);
+    at("which").textContent = predict === null ? "" : `Downloads of the model and "Predict by hand" are of the recommended model with ${count(data.chosen)}.`
+      + (size === data.chosen ? "" : ` The model with ${count(size)}: sparsepath export result/model.json --size ${size} --to c.`);
     [...at("path").tBodies[0].rows].forEach((row, r) => (r === k ? row.setAttribute("aria-current", "true") : row.removeAttribute("aria-current")));
     map();
   }
 
+  const count = (size) => `${size} feature${size === 1 ? "" : "s"}`;
+
+  function confusion(k) {
+    const found = data.confusion && data.confusion[k];
+    at("classes").hidden = !found;
+    if (!found) return;
+    const rows = (n) => n.toLocaleString("en", { maximumFractionDigits: 0 });
+    const sum = (values) => values.reduce((a, b) => a + b, 0);
+    const head = [["true class", false], ...data.labels.map((label) => [`predicted ${label}`, true]), ["found", true]];
+    table(at("confusion"), head, found.map((row, c) => [data.labels[c], ...row.map(rows), sum(row) > 0 ? `${((100 * row[c]) / sum(row)).toFixed(1)} %` : ""]));
+    at("right").textContent = data.labels.map((label, c) => {
+      const called = sum(found.map((row) => row[c]));
+      return called >= 0.5 ? `Of ${rows(called)} rows predicted as ${label}, ${((100 * found[c][c]) / called).toFixed(1)} % are.` : `No row is predicted as ${label}.`;
+    }).join(" ");
+  }
+
   // The path, downloads, run, prediction ---------------------------------------------------------
   function path() {
-    const head = [["size", true]];
-    if (data.honest) head.push(["error on new data", true], ["std. error", true]);
-    head.push([data.criterion, true], ["enters", false], ["leaves", false], ["", false]);
+    const head = [["size", true], [kind, true], ["std. error", true], [shown.beside || "", true], ["enters", false], ["leaves", false], ["", false]];
     const body = table(at("path"), head, sizes.map((size, k) => {
       const subset = data.subsets[k], before = k ? data.subsets[k - 1] : [];
-      const cells = [size];
-      if (data.honest) cells.push(brief(data.honest[k]), brief(data.honest_se[k]));
-      cells.push(brief(data.errors[k]), names(subset.filter((p) => !before.includes(p))), names(before.filter((p) => !subset.includes(p))));
-      cells.push([size === data.chosen ? "recommended" : "", size === data.least ? "least error" : ""].filter(Boolean).join(", "));
+      const beside = shown.beside && shown.beside_values[k] !== null ? shown.beside_values[k].toFixed(3) : "";
+      const cells = [size, said(errors[k]), said(errorsSe[k]), beside];
+      cells.push(names(subset.filter((p) => !before.includes(p))), names(before.filter((p) => !subset.includes(p))));
+      cells.push([size === data.chosen ? "recommended" : "", size === data.least ? minimum : ""].filter(Boolean).join(", "));
       return cells;
     }));
     [...body.rows].forEach((row, k) => row.addEventListener("click", () => go(k)));
@@ -372,7 +398,10 @@
         input = make("input", undefined, kind === "date" ? { id, type: "date" } : { id, type: "number", step: "any" });
       }
       const unit = predict.kinds[i].unit;
-      field.append(make("label", unit && !name.includes(unit) ? `${name}, in ${unit}` : name, { for: id }), input);
+      const hint = make("span", "", { class: "soft", id: `hint-${i}`, role: "status" }), known = data.starts && data.starts[name];
+      if (known) input.value = known.start;
+      input.setAttribute("aria-describedby", hint.id);
+      field.append(make("label", unit && !name.includes(unit) ? `${name}, in ${unit}` : name, { for: id }), input, hint);
       at("inputs").append(field);
     });
     const typed = (i) => {
@@ -380,17 +409,28 @@
       if (text === "") return kind === "number" ? NaN : null;
       return kind === "number" ? Number(text) : kind === "flag" ? text === "true" : text;
     };
-    at("inputs").addEventListener("submit", (event) => event.preventDefault());
-    at("inputs").addEventListener("input", () => {
+    const outside = (i) => {
+      const known = data.starts && data.starts[predict.inputs[i]], value = typed(i);
+      if (!known || known.low === undefined || value === null || Number.isNaN(value)) return "";
+      return value < known.low || value > known.high ? `outside the data (${brief2(known.low)} to ${brief2(known.high)})` : "";
+    };
+    const brief2 = (value) => (typeof value === "number" ? brief(value) : value);
+    const update = () => {
       const row = Object.create(null); // in which "__proto__" is a name like any other
       predict.inputs.forEach((name, i) => (row[name] = typed(i)));
       try {
         const found = predict(row);
-        at("predicted").textContent = typeof found === "number" ? brief(found) : String(found);
+        const shares = predict.probabilities ? predict.probabilities(row) : null;
+        at("predicted").textContent = shares ? `${found} (${predict.classes.map((c, j) => `${c} ${(100 * shares[j]).toFixed(1)} %`).join(", ")})`
+          : typeof found === "number" ? brief(found) : String(found);
       } catch {
         at("predicted").textContent = "fill in every value";
       }
-    });
+      predict.inputs.forEach((_, i) => (at(`hint-${i}`).textContent = outside(i)));
+    };
+    at("inputs").addEventListener("submit", (event) => event.preventDefault());
+    at("inputs").addEventListener("input", update);
+    update();
   }
 
   at("size").max = sizes.length - 1;

@@ -32,6 +32,8 @@ def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> 
     count = len(labels)
     rows = np.bincount(part, minlength=count)
     found: dict[str, Any] = {"labels": labels, "counts": rows.tolist()}
+    if isinstance(X, RawTable) and X.cells[feature].kind in ("text", "ordered"):
+        found["category"] = True
     if classes is not None:
         texts = np.array([str(label) for label in y.tolist()], dtype=object)
         shares = [np.bincount(part[texts == c], minlength=count) for c in classes]

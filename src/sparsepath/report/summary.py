@@ -14,6 +14,13 @@ features
 coef
     Per size a list of coefficients, or null: for linear models of one output, in units of the data.
     Of a category or a date a list of pairs, one for each value or part, and its coefficient.
+shown
+    The errors of the sizes as people know them: RMSE and R2, or error rate and AUC; ``rate`` says
+    that values are parts of one, ``chosen_by`` is the error by which sizes are compared.
+confusion, labels
+    Per size the confusion table of held-out rows, rows being classes; the classes.
+starts
+    For the features of the chosen size a typical value and the range of the data.
 units
     Of the features, empty where unknown.
 weights, rises, alike, sketches, classes, target
@@ -32,21 +39,26 @@ programs
 
 import base64
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from sparsepath.assessment.honest import FIGURES
 from sparsepath.errors import SparsepathError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report.features import Seen, alike, made, rises, weights
+from sparsepath.report.figures import by_size
 from sparsepath.report.sketches import classes_of, sketch
 from sparsepath.system.number_format import brief
+from sparsepath.tables.cells import RawTable
 from sparsepath.tables.preparation import TablePreparation
 from sparsepath.tables.units import unit_of
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
 LANGUAGES_SHOWN = ("c", "sql", "javascript", "python", "json", "onnx")
+MOST_CLASSES = 8  # in a confusion table
 MOST_LISTED = 120  # features with a picture, and names of columns that are listed for a reason
 LARGEST_PROGRAM = 150_000  # characters of a program that a page carries
 
@@ -100,6 +112,7 @@ def summary(
         "coef": [_coefficients(path, size, model) for size in path.sizes],
         "intercept": [_intercept(path, size) for size in path.sizes],
         "units": _units(names, ever, model),
+        **_shown(path, model),
         **({} if seen is None or model is None else _in_the_data(path, chosen, ever, model, seen)),
         "columns": [
             {
@@ -112,7 +125,7 @@ def summary(
             if each.columns
         ],
         **_over_halves(stability, [str(names[i]) for i in ever]),
-        "null": None if null is None else _shuffled(null),
+        "null": None if null is None else _shuffled(null, _shown(path, model)["shown"]["name"]),
         "run": {
             "command": command,
             "code": "\n".join(code),
@@ -144,6 +157,7 @@ def _in_the_data(
         "classes": classes,
         "target": [near, far],
         "rows_seen": len(some.y),
+        "starts": _starts(path, chosen, some.X),
     }
 
 
@@ -155,10 +169,80 @@ def _units(names: Sequence[str], ever: Sequence[int], model: Any) -> list[str]:
     return [unit or unit_of(str(names[i])) for unit, i in zip(known, ever, strict=True)]
 
 
-def _shuffled(null: Any) -> dict[str, Any]:
+def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
+    """Return the errors as people know them, and the confusion table of each size."""
+    honest = getattr(model, "honest_", None)
+    classes = model is None or hasattr(model, "classes_")
+    found = by_size(path, honest, classes=classes)
+    tables = None
+    if honest is not None and honest.confusion is not None:
+        every = [honest.requested(path, size) for size in path.sizes]
+        tables = [None if each is None else each.confusion for each in every]
+        tables = tables if len(honest.confusion) <= MOST_CLASSES else None
+    criterion = found.criterion if not found.is_rate else None
+    return {
+        "shown": {
+            "name": found.name,
+            "rate": found.is_rate,
+            "values": _numbers(found.values),
+            "se": _numbers(found.se),
+            "criterion": None if criterion is None else _numbers(criterion),
+            "beside": None if found.beside is None else found.beside[0],
+            "beside_values": None if found.beside is None else _numbers(found.beside[1]),
+            "chosen_by": None if honest is None else honest.measure,
+        },
+        "confusion": tables,
+        "labels": [str(label) for label in model.classes_] if hasattr(model, "classes_") else None,
+    }
+
+
+def _starts(path: SelectionPath, size: int, X: Any) -> dict[str, Any]:
+    """Return for each feature of a size a typical value, and the range of the data."""
+    found: dict[str, Any] = {}
+    for i in path.subset(size):
+        kind = "number"
+        values: Any
+        if isinstance(X, RawTable):
+            cell = X.cells[i]
+            kind = cell.kind
+            values = cell.texts() if kind in ("text", "ordered") else cell.values
+        else:
+            column = X[:, [i]]
+            values = (column if isinstance(column, np.ndarray) else column.toarray())[:, 0]
+        name = str(path.feature_names[i])
+        if kind in ("text", "ordered"):
+            often = Counter(text for text in values if text is not None).most_common(1)
+            found[name] = {"start": often[0][0] if often else ""}
+        elif kind == "date":
+            days = np.sort(values[~np.isnat(values)].astype("datetime64[D]"))
+            if len(days):
+                middle, low, high = days[len(days) // 2], days[0], days[-1]
+                found[name] = {"start": str(middle), "low": str(low), "high": str(high)}
+        else:
+            known = np.asarray(values, dtype=np.float64)
+            known = known[~np.isnan(known)]
+            if len(known):
+                start = float(np.quantile(known, 0.5, method="nearest"))
+                found[name] = {
+                    "start": start,
+                    "low": float(known.min()),
+                    "high": float(known.max()),
+                }
+                if kind == "flag":
+                    found[name] = {"start": "true" if start > 0 else "false"}
+    return found
+
+
+def _shuffled(null: Any, shown: str) -> dict[str, Any]:
+    """Return the search on permuted targets; its errors in the units of the curve, if they fit."""
+    median = np.median(null.null_errors, axis=0)
+    if shown == "RMSE":
+        median = np.sqrt(np.maximum(median, 0.0))
+    elif shown in FIGURES.values():
+        median = np.full(len(median), math.nan)
     return {
         "sizes": list(null.sizes),
-        "median": _numbers(np.median(null.null_errors, axis=0)),
+        "median": _numbers(median),
         "p_value": float(null.p_value),
         "shuffles": len(null.null_errors),
     }
@@ -209,9 +293,12 @@ def _of_table(path: SelectionPath, size: int, preparation: TablePreparation) -> 
         if [*told] == [name]:
             found.append(told[name])
         else:
-            found.append(
-                [[label.removeprefix(name).strip(" =") or "value", b] for label, b in told.items()]
-            )
+            parts: list[list[Any]] = [
+                [label.removeprefix(name).strip(" =") or "value", b] for label, b in told.items()
+            ]
+            if preparation.features_[i].kind == "category":  # without an order of its own
+                parts.sort(key=lambda part: -part[1])
+            found.append(parts)
     return found
 
 
