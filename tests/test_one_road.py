@@ -1,17 +1,28 @@
 """The same problem from an array, a data frame, files, the command line and a Dask cluster."""
 
 import json
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 import sparsepath
-from sparsepath import GraftingRegressor, SparseRLSClassifier, SparseRLSRegressor
+from sparsepath import (
+    GraftingClassifier,
+    GraftingRegressor,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+    TableSelector,
+    permutation_null,
+    stability,
+)
 from sparsepath.cli import main
 
 dask = pytest.importorskip("dask.array")
@@ -23,6 +34,20 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
+OPTION = {  # what parameters are called on the command line, if not the same
+    "max_features": "max-features",
+    "class_weight": "class-weight",
+    "forbidden": "forbid",
+    "forced": "force",
+    "sample_weight": "weights",
+}
+LOSSES = {  # over folds, categories with other losses need data in memory
+    "numbers": [None, "absolute"],
+    "classes": [None, "zero_one", "balanced"],
+    "text": [None],
+}
+PHASES = (Phase.explicit, Phase.generate)  # a smaller problem is no clearer, and takes minutes
+COLUMN = {"sample_weight": "w", "groups": "g"}
 
 
 @pytest.fixture(scope="module")
@@ -34,46 +59,101 @@ def client():
     started.close()
 
 
+@dataclass
+class Problem:
+    """A random problem: data, an estimator, and the options that stand for it."""
+
+    frame: pd.DataFrame
+    y: np.ndarray
+    beside: dict[str, np.ndarray]  # arguments of fit, one entry for each row
+    model: Any
+    options: list[str] | None  # None: the command line has no such thing
+    streams: bool = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether columns are numbers that need no names."""
+        named = getattr(self.model, "forced", None) or getattr(self.model, "forbidden", None)
+        return not isinstance(self.model, TableSelector) and named is None
+
+    def table(self):
+        """All columns together, as in a file."""
+        beside = {COLUMN[name]: values for name, values in self.beside.items()}
+        return self.frame.assign(y=self.y, **beside)
+
+    def command(self, file):
+        """What is typed."""
+        named = [(OPTION.get(name, name), COLUMN[name]) for name in self.beside]
+        more = [word for name, column in named for word in (f"--{name}", column)]
+        return ["select", str(file), "--target", "y", *self.options, *more]
+
+
+def typed(parameters):
+    """Parameters as options; None if one of them cannot be typed."""
+    words = []
+    for name, value in parameters.items():
+        if hasattr(value, "split") and not isinstance(value, str):
+            return None
+        value = ",".join(value) if isinstance(value, list) else str(value)
+        words += [f"--{OPTION.get(name, name)}", value]
+    return words
+
+
 @st.composite
-def problems(draw):
-    """Data, an estimator, the options of the command line that stand for it, and weights."""
-    seed = draw(st.integers(0, 999))
-    rng = np.random.default_rng(seed)
-    m, n = draw(st.integers(160, 240)), draw(st.integers(3, 6))
-    X = rng.standard_normal((m, n)) @ (np.eye(n) + 0.4 * rng.standard_normal((n, n)))
+def problems(draw, kinds=("numbers", "classes", "text", "grafting", "grafted classes")):
+    """Problems of all kinds that the command line knows, too."""
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    kind = draw(st.sampled_from(kinds))
+    m, n = draw(st.integers(160, 240)), draw(st.sampled_from([3, 5, 18]))
+    X = rng.standard_normal((m, n)) @ (np.eye(n) + 0.4 * rng.standard_normal((n, n)) / n)
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(n)])
     y = 2 * X[:, 0] - X[:, -1] + rng.standard_normal(m)
-    kind = draw(st.sampled_from(["rls", "classes", "grafting"]))
-    w = rng.integers(1, 4, m).astype(float) if draw(st.booleans()) else None
-    if kind == "grafting":
-        l1 = draw(st.sampled_from([0.02, 0.3]))
-        return X, y, w, GraftingRegressor(l1), ["--method", "grafting", "--l1", str(l1)]
-    parameters = {
-        "max_features": 3,
-        "search": draw(st.sampled_from(["forward", "floating", "swap", "backward"])),
-        "cv": draw(st.sampled_from(["loo", 4])),
-        "alpha": draw(st.sampled_from([0.1, 10.0])),
-        "validation": draw(st.sampled_from(["auto", 4])),
-        "choose": draw(st.sampled_from(["one_se", "min", 2])),
-        "forbidden": draw(st.sampled_from([None, ["c1"]])),
+    labels = np.where(y > 1, "late", "soon")
+    beside = {}
+    if draw(st.booleans()):
+        beside["sample_weight"] = rng.integers(1, 4, m).astype(float)
+    if kind.startswith("graft"):
+        l1 = draw(st.sampled_from([0.02, 0.1]))
+        options = ["--method", "grafting", "--l1", str(l1)]
+        if kind == "grafting":
+            return Problem(frame, y, beside, GraftingRegressor(l1), options)
+        return Problem(frame, labels, beside, GraftingClassifier(l1), options)
+    if draw(st.booleans()):
+        beside["groups"] = rng.integers(0, 12, m)
+    parts = KFold(3, shuffle=True, random_state=1)
+    allowed = {
+        "max_features": [3],
+        "search": ["forward", "floating", "swap", "backward"],
+        "cv": ["loo", 4, parts],
+        "alpha": [None, 0.1, 10.0],
+        "validation": [None, 4, parts],
+        "choose": ["one_se", "min", 2],
+        "forbidden": [None, ["c1"]],
+        "forced": [None, ["c2"]],
+        "loss": LOSSES[kind],
+        "class_weight": [None, "balanced"] if kind == "classes" else [None],
     }
-    named = {"max_features": "max-features", "forbidden": "forbid"}
-    options = [
-        word
-        for name, value in parameters.items()
-        if value not in (None, "auto")
-        for word in (f"--{named.get(name, name)}", "c1" if name == "forbidden" else str(value))
-    ]
-    if kind == "rls":
-        loss = draw(st.sampled_from(["squared", "absolute"]))
-        return X, y, w, SparseRLSRegressor(loss=loss, **parameters), [*options, "--loss", loss]
-    labels = np.where(y > 0.5, "late", "soon")
-    return X, labels, w, SparseRLSClassifier(**parameters), options
+    drawn = {name: draw(st.sampled_from(values)) for name, values in allowed.items()}
+    drawn = {name: value for name, value in drawn.items() if value is not None}
+    options = typed(drawn)
+    if kind == "classes":
+        streams = "class_weight" not in drawn
+        return Problem(frame, labels, beside, SparseRLSClassifier(**drawn), options, streams)
+    model = SparseRLSRegressor(**drawn)
+    if kind == "text":
+        town = rng.choice(["Espoo", "Oulu", "Turku"], m)
+        frame["town"], y = town, y + 2 * (town == "Oulu")
+        model = TableSelector(model, validation=drawn.get("validation", "auto"))
+    return Problem(frame, y, beside, model, options)
 
 
-def same(model, whole):
-    """The same features, sizes, errors and intervals."""
+def same(model, whole, parts=True):
+    """The same features, sizes, errors and intervals; without the same parts, the same path."""
     assert model.path_.sizes == whole.path_.sizes
     assert model.path_.subsets == whole.path_.subsets
+    if not parts:
+        assert_allclose(model.path_.errors, whole.path_.errors, rtol=1e-9)
+        return
     assert model.selected_.tolist() == whole.selected_.tolist()
     assert_allclose(model.path_.errors, whole.path_.errors, rtol=1e-9)
     assert_allclose(model.path_.honest_errors, whole.path_.honest_errors, rtol=1e-9)
@@ -82,33 +162,58 @@ def same(model, whole):
 
 
 @pytest.mark.validated
-@settings(max_examples=5)
+@settings(max_examples=12, phases=PHASES)
 @given(problem=problems())
 def test_every_storage_gives_the_same_answer(problem, tmp_path_factory, client):
-    X, y, w, model, options = problem
     folder = tmp_path_factory.mktemp("road")
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
-    weights = {} if w is None else {"sample_weight": w}
-    whole = clone(model).fit(frame, y, **weights)
-    if getattr(model, "forbidden", None) is None:
-        same(clone(model).fit(X, y, **weights), whole)
-    table = frame.assign(y=y) if w is None else frame.assign(y=y, w=w)
+    frame, y, model, beside = problem.frame, problem.y, problem.model, problem.beside
+    whole = clone(model).fit(frame, y, **beside)
+    if problem.is_plain:
+        same(clone(model).fit(frame.to_numpy(), y, **beside), whole)
+    table = problem.table()
     table.to_parquet(folder / "t.parquet", row_group_size=70)
     table.to_csv(folder / "t.csv", index=False)
-    beside = {"target": "y"} if w is None else {"target": "y", "weights": "w"}
-    for name in ("t.parquet", "t.csv"):
-        same(clone(model).fit(sparsepath.open(folder / name, **beside)), whole)
-    if getattr(model, "forbidden", None) is None:
-        parts = [None if each is None else dask.from_array(each, chunks=60) for each in (y, w)]
-        cut = dask.from_array(X, chunks=(60, X.shape[1]))
-        same(clone(model).fit(cut, *parts), whole)
-    command = ["select", str(folder / "t.parquet"), "--target", "y", *options]
-    command += [] if w is None else ["--weights", "w"]
-    for more in ([], ["--memory", "1GB"]):
+    columns = {"weights": "w"} if "sample_weight" in beside else {}
+    columns |= {"groups": "g"} if "groups" in beside else {}
+    streamed = whole
+    for name in ("t.parquet", "t.csv") if problem.streams else ():
+        data = sparsepath.open(folder / name, target="y", **columns)
+        found = clone(model).fit(data)
+        if isinstance(model, TableSelector) and name == "t.parquet":
+            streamed = found  # rows with text are dealt to folds by the columns made of it
+            same(found, whole, parts=False)
+        same(found, streamed)
+    if problem.is_plain and problem.streams:
+        parts = {name: dask.from_array(values, chunks=60) for name, values in beside.items()}
+        parts |= {"groups": beside["groups"]} if "groups" in beside else {}
+        cut = dask.from_array(frame.to_numpy(), chunks=(60, frame.shape[1]))
+        same(clone(model).fit(cut, dask.from_array(y, chunks=60), **parts), whole)
+    ways = [([], whole), (["--memory", "1GB"], streamed)][: 1 + problem.streams]
+    for more, expected in ways if problem.options else ():
+        command = problem.command(folder / "t.parquet")
         assert main([*command, *more, "--quiet", "--out", str(folder / "out")]) == 0
         path = sparsepath.SelectionPath.load(folder / "out" / "path.json")
         honest = json.loads((folder / "out" / "honest.json").read_text())["honest"]
-        assert path.subsets == whole.path_.subsets
-        assert_allclose(path.honest_errors, whole.path_.honest_errors, rtol=1e-9)
-        assert honest["size"] == whole.honest_.size
-        assert_allclose(honest["interval"], whole.honest_.interval, rtol=1e-8)
+        assert path.subsets == expected.path_.subsets
+        assert_allclose(path.errors, expected.path_.errors, rtol=1e-9)
+        assert_allclose(path.honest_errors, expected.path_.honest_errors, rtol=1e-9)
+        assert honest["size"] == expected.honest_.size
+        assert_allclose(honest["interval"], expected.honest_.interval, rtol=1e-8)
+
+
+@settings(max_examples=5, phases=PHASES)
+@given(problem=problems(("numbers", "classes", "grafting")).filter(lambda p: p.streams))
+def test_so_do_shuffled_targets_and_halves(problem, tmp_path_factory):
+    file = tmp_path_factory.mktemp("road") / "t.parquet"
+    problem.table().to_parquet(file, row_group_size=70)
+    columns = {"weights": "w"} if "sample_weight" in problem.beside else {}
+    data = sparsepath.open(file, target="y", drop=["g"] * ("groups" in problem.beside), **columns)
+    groups = problem.beside.pop("groups", None)
+    found = []
+    for X, y, more in ((problem.frame, problem.y, problem.beside), (data, None, {})):
+        model = clone(problem.model).set_params(validation=None)
+        null = permutation_null(model, X, y, 19, groups=groups, **more)
+        halves = stability(model, X, y, 4, groups=groups, **more)
+        found.append((null.p_value, null.null_errors, null.errors, halves.indices))
+    for one, other in zip(*found, strict=True):
+        assert_allclose(one, other, rtol=1e-9)
