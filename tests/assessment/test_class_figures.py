@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 from slow_twins import judging as twin
 from sparsepath import GraftingClassifier, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.assessment import correction
-from sparsepath.assessment.calibration import slope_of
+from sparsepath.assessment.calibration import FLATTEST, STEEPEST
 from sparsepath.assessment.honest import honest_error
 
 RNG = np.random.default_rng(0)
@@ -76,7 +76,12 @@ def test_figures_are_corrected_for_the_choice_like_the_error():
         for k in range(7):
             scores[test, k] = part.at_size(k).decision_function(X[test])
     losses = (np.where(y == 1, 1, -1)[:, None] - scores) ** 2
-    mistakes = ((scores > 0) != (y == 1)[:, None]) * 1.0
+    parts, shares = [test for _, test in folds], np.zeros((n, 7))
+    for j in range(7):
+        both = [[0.0, s] for s in scores[:, j]]
+        made = twin.decided(both, y.tolist(), [1.0] * n, parts, 2, (FLATTEST, STEEPEST))
+        shares[:, j] = made[:, 1]
+    mistakes = ((shares > 0.5) != (y == 1)[:, None]) * 1.0
     rng = np.random.default_rng(correction.SEED)
     counts = rng.multinomial(n, np.full(n, 1 / n), correction.N_DRAWS)
     draws = [np.repeat(np.arange(n), row) for row in counts]
@@ -84,7 +89,7 @@ def test_figures_are_corrected_for_the_choice_like_the_error():
     def choose(some):
         return int(some.mean(0).argmin())
 
-    k, parts = choose(losses), [test for _, test in folds]
+    k = choose(losses)
     assert model.honest_.size == k
     luck = twin.drawn_luck(losses, draws, choose, k, 1.0, mistakes)
     wrong = twin.drawn_disorder(losses, draws, choose, k, parts, scores, y)
@@ -94,10 +99,9 @@ def test_figures_are_corrected_for_the_choice_like_the_error():
     figures = model.honest_.figures
     assert figures["error_rate"] == pytest.approx(mistakes[:, k].mean() + luck)
     assert figures["auc"] == pytest.approx(np.mean(areas) - wrong)
-    slopes = [slope_of(scores[:, [j]], y, np.ones(n), 2) for j in range(7)]
-    logs = np.logaddexp(0, -np.where(y == 1, 1, -1)[:, None] * scores * slopes)
+    logs = -np.log(np.where((y == 1)[:, None], shares, 1 - shares))
     luck = twin.drawn_luck(losses, draws, choose, k, logs[:, 0].mean(), logs)
-    assert figures["log_loss"] == pytest.approx(logs[:, k].mean() + luck)
+    assert figures["log_loss"] == pytest.approx(logs[:, k].mean() + luck, rel=1e-4)
 
 
 @pytest.mark.parametrize(("loss", "figure"), [("zero_one", "error_rate"), ("auc", "auc")])
@@ -132,10 +136,14 @@ def test_every_size_has_its_figures():
     assert model.at_size(chosen).honest_ == model.honest_
     other = 4 if chosen == 3 else 3
     record = model.at_size(other).honest_
-    predicted = np.empty_like(y)
+    scores = np.empty(120)
     for train, test in KFold(4).split(X):
         part = SparseRLSClassifier(validation=None).fit(X[train], y[train]).at_size(other)
-        predicted[test] = part.predict(X[test])
+        scores[test] = part.decision_function(X[test])
+    both, codes = np.column_stack([0 * scores, scores]).tolist(), (y == "yes").astype(int).tolist()
+    parts = [test for _, test in KFold(4).split(X)]
+    p = twin.decided(both, codes, [1.0] * 120, parts, 2, (FLATTEST, STEEPEST))
+    predicted = np.array(["no", "yes"])[p.argmax(1)]
     table = [[np.sum((y == a) & (predicted == b)) for b in ("no", "yes")] for a in ("no", "yes")]
     assert record.figures["error_rate"] == pytest.approx(np.mean(predicted != y))
     assert np.array_equal(record.confusion, table)

@@ -9,6 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 
 from contract.every import LABELS, NAMES, NUMBERS, SELECTORS, X, make, takes, target
+from slow_twins import judging as slow
 from sparsepath import (
     InputError,
     MutualInfoSelector,
@@ -21,6 +22,7 @@ from sparsepath import (
     honest_error,
     stability,
 )
+from sparsepath.assessment.calibration import FLATTEST, STEEPEST
 
 FOLDS = KFold(3, shuffle=True, random_state=1)
 GROUPS = np.arange(48) * 7 % 12  # of four
@@ -53,9 +55,12 @@ def outer_loop(model, whole, y, splits, groups=None):
     """Mean losses of what was left out, by size: fits to the other samples, one after another.
 
     Where the method itself says with which size it ends, it is judged there by what it ends with.
+    Decisions are judged by probabilities, whose calibration is learnt on the other parts.
     """
     sizes, own = whole.path_.sizes, None if hasattr(model, "choose") else len(whole.selected_)
     losses = {size: [] for size in sizes}
+    scores = {size: np.zeros(len(y)) for size in sizes}
+    splits = list(splits)
     for train, test in splits:
         given = {} if groups is None else {"groups": groups[train]}
         part = clone(model).fit(X[train], y[train], **given)
@@ -63,6 +68,15 @@ def outer_loop(model, whole, y, splits, groups=None):
             known = max((k for k in part.path_.sizes if k <= size), default=part.path_.sizes[0])
             judged = part if size == own else part.at_size(known)
             losses[size].append(_losses(judged, X[test], y[test]))
+            if hasattr(judged, "decision_function"):
+                scores[size][test] = judged.decision_function(X[test])
+    if getattr(whole, "_yardstick", None) == "zero_one":
+        codes, parts = np.unique(y, return_inverse=True)[1], [test for _, test in splits]
+        for size, of in scores.items():
+            both = np.column_stack([0 * of, of]).tolist()
+            given = codes.tolist(), [1.0] * len(y), parts, 2
+            p = slow.decided(both, *given, (FLATTEST, STEEPEST))
+            losses[size] = [p.argmax(1) != codes]
     return [np.concatenate(losses[size]).mean() for size in sizes]
 
 

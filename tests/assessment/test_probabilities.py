@@ -3,22 +3,31 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
-from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.base import clone
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, log_loss
+from sklearn.model_selection import KFold
 
 from slow_twins import judging as slow
 from sparsepath import (
     ELMFSClassifier,
     GraftingClassifierCV,
     LSSVMClassifier,
+    PathWarning,
     SparseKernelRLSClassifier,
     SparseRBFClassifier,
     SparseRLSClassifier,
     TableSelector,
+    load_model,
 )
-from sparsepath.assessment.calibration import FLATTEST, slope_of
-from sparsepath.assessment.out_of_sample import left_out
+from sparsepath.assessment.calibration import (
+    FLATTEST,
+    MOST_BLOCKS,
+    STEEPEST,
+    calibrations,
+    cross_fitted,
+)
 from sparsepath.data.classes import USUAL_SLOPE, log_probabilities
 
 EVERY = {
@@ -52,18 +61,59 @@ def test_probabilities_fit_the_predictions(name):
     assert (np.diff(p[order, 1]) >= 0).all()
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_the_slope_is_that_of_least_log_loss(n_classes):
-    rng = np.random.default_rng(0)
-    index = rng.integers(0, n_classes, 50)
-    scores = 0.7 * rng.standard_normal((50, n_classes))
-    scores[np.arange(50), index] += 0.5
-    whole = scores
-    if n_classes == 2:
-        scores = scores[:, 1:] - scores[:, :1]
-        whole = np.column_stack([0 * scores, scores])
-    found = slope_of(scores, index, np.ones(50), n_classes)
-    assert_allclose(found, slow.slope(whole.tolist(), index.tolist(), n_classes), rtol=1e-5)
+def scored(n, n_classes, seed):
+    rng = np.random.default_rng(seed)
+    index = rng.choice(n_classes, n, p=rng.dirichlet(np.full(n_classes, 2.0)))
+    scores = 0.7 * rng.standard_normal((n, n_classes)) + rng.standard_normal(n_classes)
+    scores[np.arange(n), index] += rng.uniform(-0.5, 3.0)
+    return scores * 10 ** rng.uniform(-1, 1), index, rng.choice([0.0, 1.0, 2.5], n)
+
+
+def as_given(scores):
+    """Of two classes one column, the second against the first."""
+    return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_slope_and_offsets_are_those_of_least_log_loss(n_classes, seed):
+    scores, index, weights = scored(40, n_classes, seed)
+    given = as_given(scores)
+    [made] = calibrations(given[None], index, weights[None], n_classes)
+    bounds = (FLATTEST, STEEPEST)
+    theta, loss = slow.calibration(
+        scores.tolist(), index.tolist(), weights.tolist(), n_classes, bounds
+    )
+    [offsets], [slope] = made.offsets * made.slopes[:, None], made.slopes
+    if n_classes > 2:
+        assert_allclose(offsets.sum(), 0, atol=1e-9 * max(1, np.abs(offsets).max()))
+        offsets = offsets[1:] - offsets[0]
+    assert loss([slope, *offsets]) <= loss(theta) + 1e-12
+    assert_allclose([slope, *offsets], theta, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_part_has_the_calibration_of_the_others(n_classes, repeats):
+    n, folds, rng = 30, 7, np.random.default_rng(3)  # more parts than blocks
+    index = np.arange(n) % n_classes
+    parts, assignments = [], []
+    for _ in range(repeats):
+        scores, order = scored(n, n_classes, 1)[0] + 0.3 * rng.random(), rng.permutation(n)
+        scores = as_given(scores + 0.1 * rng.standard_normal(scores.shape))
+        assignments.append([order[i::folds] for i in range(folds)])
+        parts += [(test, {2: scores[test]}) for test in assignments[-1]]
+    found = cross_fitted(parts, index, np.ones(n), n_classes, repeats)
+    for i, one in enumerate(found.of_parts):
+        first = i // folds * folds
+        block = [parts[j] for j in range(first + (i - first) % MOST_BLOCKS, first + folds, 5)]
+        out = np.concatenate([test for test, _ in block])
+        rest = [part for part in parts[first : first + folds] if not np.isin(part[0], out).any()]
+        rows = np.concatenate([test for test, _ in rest])
+        scores = np.concatenate([outputs[2] for _, outputs in rest])
+        [alone] = calibrations(scores[None], index[rows], np.ones((1, len(rows))), n_classes)
+        assert_allclose(one.slopes, alone.slopes, rtol=1e-6)
+        assert_allclose(one.offsets, alone.offsets, rtol=1e-5, atol=1e-7)
 
 
 def test_kernel_models_use_the_slope_of_their_number_of_centres():
@@ -71,36 +121,142 @@ def test_kernel_models_use_the_slope_of_their_number_of_centres():
     model = SparseKernelRLSClassifier(6, validation=5).fit(X, y)
     slope = model._slopes[len(model.centres_)]
     assert slope != model._slopes[0]
+    raw = SparseKernelRLSClassifier(6, validation=None).fit(X, y).at_size(len(model.centres_))
+    offset = model._offsets[len(model.centres_)]
+    assert_allclose(model.decision_function(X), raw.decision_function(X) + offset, atol=1e-12)
     assert_allclose(model.predict_proba(X)[:, 1], expit(slope * model.decision_function(X)))
 
 
-def test_slopes_of_separated_and_of_useless_scores_are_finite():
-    index = np.repeat([0, 1], 20)
+def test_calibrations_of_separated_and_of_useless_scores_are_finite():
+    index = np.repeat([0, 1], [30, 10])
     apart = np.where(index == 1, 1.0, -1.0)[:, None]
-    assert_allclose(slope_of(apart, index, np.ones(40), 2), np.log(21), rtol=1e-6)
-    assert slope_of(-apart, index, np.ones(40), 2) == FLATTEST
+    for scores, wanted in ((apart, None), (-apart, FLATTEST), (0 * apart + 0.3, USUAL_SLOPE)):
+        [made] = calibrations(scores[None], index, np.ones((1, 40)), 2)
+        p = np.exp(made.logs({1: scores})[0])[:, 1]
+        if wanted is None:
+            # Platt's targets, but for the weak pull on the slope.
+            assert_allclose(p, np.where(index == 1, 11 / 12, 1 / 32), rtol=0.02)
+        else:
+            assert_allclose(made.slopes, wanted, rtol=1e-3)
+            assert_allclose(p, 0.25, atol=0.01)
 
 
-@pytest.mark.parametrize("spread", [0.3, 3.0])
-def test_honest_figures_are_those_of_samples_left_out(spread):
-    X, y = two_classes(80, spread=spread)
-    found = left_out(SparseRLSClassifier(3, alpha=1.0), X, y, 5, yardstick="zero_one")
-    figures, scores = found.figures, np.full((80, 4), np.nan)
-    for part in figures.scores:
-        scores[part.second], scores[part.first] = part.of_second, part.of_first
-    index = (y == "yes").astype(int)
-    for k in range(4):
-        a = slope_of(scores[:, [k]], index, np.ones(80), 2)
-        assert_allclose(figures.slopes[k], a, rtol=1e-8)
-        p = np.exp(log_probabilities(scores[:, [k]], a))
-        expected = {
-            "log_loss": log_loss(y, p),
-            "brier": 2 * np.mean((p[:, 1] - index) ** 2),
-            "balanced_error": 1 - balanced_accuracy_score(index, scores[:, k] > 0),
-            "error_rate": np.mean(index != (scores[:, k] > 0)),
-        }
-        at = figures.at(k)
-        assert_allclose([at[name] for name in expected], [*expected.values()], rtol=1e-10)
+@pytest.mark.parametrize("loss", ["squared", "zero_one"])
+@pytest.mark.parametrize("cuts", [[0.8], [-0.5, 0.8]])
+def test_honest_figures_are_those_of_samples_left_out(loss, cuts):
+    """Of refits, with probabilities by the other parts of all that they leave out."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 4))
+    index = np.digitize(X[:, 0] - X[:, 1] + rng.standard_normal(60), cuts)
+    n_classes, folds = len(cuts) + 1, list(KFold(5).split(X))
+    model = SparseRLSClassifier(3, alpha=1.0, loss=loss, choose=2, validation=folds).fit(X, index)
+    scores = np.zeros((60, n_classes))
+    for train, test in folds:
+        part = SparseRLSClassifier(3, alpha=1.0, loss=loss, choose=2, validation=None)
+        part.fit(X[train], index[train])
+        of = part.decision_function(X[test])
+        scores[test, -of.ndim % 2 if of.ndim == 1 else slice(None)] = of
+    parts = [test for _, test in folds]
+    bounds = (FLATTEST, STEEPEST)
+    p = slow.decided(scores.tolist(), index.tolist(), [1.0] * 60, parts, n_classes, bounds)
+    brier = (
+        np.mean((p[:, 1] - index) ** 2)
+        if n_classes == 2
+        else np.mean(np.square(p - np.eye(n_classes)[index]).sum(1))
+    )
+    expected = {
+        "log_loss": log_loss(index, p),
+        "brier": brier,
+        "balanced_error": 1 - balanced_accuracy_score(index, p.argmax(1)),
+        "error_rate": np.mean(index != p.argmax(1)),
+    }
+    figures = model.honest_.figures
+    assert_allclose([figures[name] for name in expected], [*expected.values()], rtol=1e-4)
+    if loss == "zero_one":
+        assert_allclose(model.honest_.error, expected["error_rate"])
+    table = np.array(model.honest_.confusion)
+    assert_allclose(table, confusion_matrix(index, p.argmax(1)))
+    if n_classes == 2:
+        bins = np.array(model.honest_.reliability)
+        place = np.minimum((10 * p[:, 1]).astype(int), 9)
+        for b in range(10):
+            here = place == b
+            told = [p[here, 1].mean(), index[here].mean()] if here.any() else [0, 0]
+            assert_allclose(bins[b], [*told, here.sum()], rtol=1e-4)
+    else:
+        assert model.honest_.reliability is None
+
+
+def rare(n, seed, cut):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 6))
+    return X, (X[:, 1] + X[:, 4] + rng.standard_normal(n) > cut).astype(int)
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize("kind", [SparseRLSClassifier(), ELMFSClassifier(4, random_state=0)])
+def test_probabilities_of_a_rare_class_are_as_frequent_as_it_is(kind):
+    X, y = rare(600, 0, 2.1)
+    new, truth = rare(20_000, 1, 2.1)
+    model = clone(kind).fit(X, y)
+    p = model.predict_proba(new)
+    assert 0.1 < truth.mean() < 0.13
+    assert p[:, 1].mean() == pytest.approx(truth.mean(), abs=0.02)
+    slope = model._slopes[len(model.selected_)]
+    without = model._scores(new) - model._offsets[len(model.selected_)]
+    before = log_loss(truth, np.exp(log_probabilities(without, slope)))
+    assert log_loss(truth, p) < before - 0.005
+    assert_array_equal(model.predict(new), p.argmax(1))
+    assert_array_equal(model.predict(new), (model.decision_function(new) > 0).astype(int))
+    assert np.mean(model.predict(new) != truth) == pytest.approx(
+        model.honest_.figures["error_rate"], abs=0.02
+    )
+
+
+@pytest.mark.validated
+def test_class_weights_hold_for_probabilities_too():
+    X, y = rare(600, 0, 2.1)
+    p = SparseRLSClassifier(class_weight="balanced").fit(X, y).predict_proba(X)[:, 1]
+    assert p[y == 1].mean() + p[y == 0].mean() == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.validated
+def test_strong_penalties_do_not_favour_the_larger_class():
+    """Scores are then nearly the mean of the targets."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 300)), np.arange(60) % 3 == 0
+    X[:, :5] += 1.5 * y[:, None]
+    model = SparseRLSClassifier(alpha=3e3, choose=8).fit(X, y)
+    assert 0.2 < (model._scores(X) > 0).mean() < 0.5
+    assert (model._scores(X) - model._offsets[8] > 0).mean() == 0
+    assert model.honest_.figures["error_rate"] < 0.2
+
+
+@pytest.mark.validated
+def test_models_files_and_tables_have_the_offset(tmp_path):
+    X, y = rare(300, 0, 2.0)
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    for model in (SparseRLSClassifier(3), TableSelector(SparseRLSClassifier(3))):
+        model.fit(table, y)
+        size = len(model.selected_)
+        assert abs(model._offsets[size][0]) > 0.1
+        scores = model.decision_function(table)
+        model.save_model(tmp_path / "m.json")
+        again = load_model(tmp_path / "m.json")
+        assert_allclose(again.decision_function(table), scores)
+        assert_array_equal(again.predict(table), model.predict(table))
+        assert_allclose(again.predict_proba(table), model.predict_proba(table))
+        assert_allclose(model.models_[size].predict(X)[:, 0], scores)
+
+
+@pytest.mark.validated
+def test_a_class_that_is_never_predicted_is_said():
+    X, y = rare(400, 0, 3.0)
+    X = np.column_stack([X[:, :3], X[:, 1] + 3 * X[:, 0]])
+    with pytest.warns(
+        PathWarning, match=r"never predicts class 1 \(.* % of the rows\)\. Use class"
+    ):
+        SparseRLSClassifier(choose=2).fit(X, y)
 
 
 @pytest.mark.validated

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -265,26 +266,49 @@ def drawn_luck_among(losses, draws, choose, rule, way, k, most):
     return sum(gaps) / len(gaps)
 
 
-def slope(scores, classes, n_classes):
-    """The slope of least log loss with Platt's targets, by a search over a fine grid of logarithms.
+def calibration(scores, classes, weights, n_classes, bounds):
+    """Slope and offsets (the first class: 0) of least log loss with Platt's targets.
 
-    ``scores`` has a row of scores per sample, of all classes.
+    ``scores`` has a row of scores per sample, of all classes. The mean loss, with the square of the
+    slope's distance to 2 over 200 times the samples, is minimised directly, from several starts.
     """
-    counts = [sum(c == k for c in classes) for k in range(n_classes)]
+    counted = [i for i in range(len(classes)) if weights[i] > 0]
+    counts = [sum(classes[i] == k for i in counted) for k in range(n_classes)]
+    total = sum(weights[i] for i in counted)
 
-    def loss(a):
-        total = 0.0
-        for row, c in zip(scores, classes, strict=True):
-            top = max(a * s for s in row)
-            norm = top + math.log(sum(math.exp(a * s - top) for s in row))
-            for k, s in enumerate(row):
-                target = (counts[c] + 1 if k == c else 1) / (counts[c] + n_classes)
-                total -= target * (a * s - norm)
-        return total
+    def loss(theta):
+        value = (theta[0] - 2) ** 2 / (200 * len(counted))
+        for i in counted:
+            z = [theta[0] * s + b for s, b in zip(scores[i], [0, *theta[1:]], strict=True)]
+            top = max(z)
+            norm = top + math.log(sum(math.exp(v - top) for v in z))
+            own = counts[classes[i]] + n_classes
+            for k, v in enumerate(z):
+                target = (counts[k] + 1 if k == classes[i] else 1) / own
+                value -= weights[i] / total * target * (v - norm)
+        return value
 
-    low, high = math.log(1e-3), math.log(1e3)
-    for _ in range(6):
-        grid = [low + (high - low) * i / 40 for i in range(41)]
-        best = min(range(41), key=lambda i: loss(math.exp(grid[i])))
-        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
-    return math.exp((low + high) / 2)
+    tries = [
+        minimize(
+            loss,
+            [start, *[0.0] * (n_classes - 1)],
+            bounds=[bounds, *[(None, None)] * (n_classes - 1)],
+            options={"ftol": 1e-15, "gtol": 1e-9},
+        )
+        for start in (0.5, 2.0)
+    ]
+    best = min(tries, key=lambda found: found.fun)
+    return best.x, loss
+
+
+def decided(scores, classes, weights, parts, n_classes, bounds):
+    """Probabilities of samples left out, each by the calibration of the other parts."""
+    made = np.zeros((len(classes), n_classes))
+    for part in parts:
+        away = [i for i in range(len(classes)) if i not in set(part)]
+        given = [[of[i] for i in away] for of in (scores, classes, weights)]
+        theta, _ = calibration(*given, n_classes, bounds)
+        for i in part:
+            odds = np.exp(theta[0] * np.array(scores[i]) + np.array([0.0, *theta[1:]]))
+            made[i] = odds / odds.sum()
+    return made

@@ -69,6 +69,9 @@ class Honest:
     repeats_sd : float or None
         The standard deviation of the error of one assignment to folds, at this size; None if there
         was one assignment only. The interval includes it.
+    reliability : tuple of tuples of float, or None
+        With two classes, by tenths of the probability of the second class: its mean, the share of
+        the second class, and the number of samples, when they were left out.
     confusion : tuple of tuples of float, or None
         For classification how many samples of each class (rows) were predicted to be of each class
         (columns) when they were left out, in the order of ``classes_``.
@@ -95,6 +98,7 @@ class Honest:
     confusion: tuple[tuple[float, ...], ...] | None = None
     figures_se: dict[str, float] = field(default_factory=dict, hash=False)
     balanced: bool = False
+    reliability: tuple[tuple[float, ...], ...] | None = None
     # What a record of each size has beside the numbers of the path; see ``by_size``.
     _sizes: dict[int, dict[str, Any]] = field(default_factory=dict, compare=False)
 
@@ -502,7 +506,8 @@ def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
         size: {
             "figures": {name: float(values[i]) for name, values in figures.items()},
             "figures_se": {name: float(values[i]) for name, values in rates_se.items()},
-            "confusion": confusion_at(found, i),
+            "confusion": table_at(found, "confusion", i),
+            "reliability": table_at(found, "reliability", i),
             "neighbours": found.neighbours.get(size),
             "repeats_sd": float(found.repeats_sd[i]) if found.repeats > 1 else None,
         }
@@ -530,11 +535,10 @@ def _is_balanced(found: LeftOut) -> bool:
     return bool(len(found.figures.thresholds)) or not alike
 
 
-def confusion_at(found: LeftOut, place: int) -> tuple[tuple[float, ...], ...] | None:
-    """Return samples by class and predicted class at one size; None for regression."""
-    if found.figures is None or not len(found.figures.confusion):
-        return None
-    return tuple(tuple(row) for row in found.figures.confusion[place].tolist())
+def table_at(found: LeftOut, name: str, place: int) -> tuple[tuple[float, ...], ...] | None:
+    """Return a table of the figures at one size; None if there is none."""
+    tables = getattr(found.figures, name, ())
+    return tuple(tuple(row) for row in tables[place].tolist()) if len(tables) else None
 
 
 def at(path: SelectionPath, size: int, measure: str) -> Honest:

@@ -169,6 +169,11 @@ class Yardstick:
     by_part: bool = False
     balanced: bool = False
 
+    @property
+    def decides(self) -> bool:
+        """Whether the class that is predicted matters, and not the scores themselves."""
+        return self.losses is zero_one
+
     def by_size(self, truth: Truth, outputs: Mapping[int, Floats]) -> Floats:
         """Return the losses of the samples, one column per size."""
         if self.losses in (squared, absolute):  # of all sizes at once

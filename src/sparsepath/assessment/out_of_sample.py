@@ -18,10 +18,11 @@ Samples are held out once or, with repeated splits, several times (then the mean
 (the first part of a series, or parts not reached before Ctrl-C); the latter are ignored.
 
 For classification, further figures of the same predictions are computed, whatever the criterion:
-error rate, balanced error (equal weight per class), log loss, Brier score (squared distance of the
-probabilities to the class, summed over classes) and, with two classes, AUC. They are means over
-samples; AUC is a mean over parts, weighted by their samples. ``calibration.py`` converts scores to
-probabilities.
+error rate, balanced error (equal weight per class), log loss, Brier score (with two classes the
+squared distance of the probability of the second to 0 or 1, with more the squared distances of all
+probabilities, summed over classes) and, with two classes, AUC. They are means over samples; AUC is
+a mean over parts, weighted by their samples. ``calibration.py`` converts scores to probabilities.
+If the estimator has ``validation``, each part is judged with the calibration of the other parts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from sparsepath.assessment.calibration import slope_of, some_rows
+from sparsepath.assessment.calibration import CrossFitted, cross_fitted
 from sparsepath.assessment.folds import Rows, parts_of
 from sparsepath.assessment.metrics import YARDSTICKS, Floats, Truth, Yardstick, balancing
 from sparsepath.assessment.repetitions import (
@@ -53,7 +54,7 @@ from sparsepath.assessment.repetitions import (
 )
 from sparsepath.assessment.serial_correlation import err_alike
 from sparsepath.assessment.thresholds import rule_of, thresholds
-from sparsepath.data.classes import class_weighted, log_probabilities, winners
+from sparsepath.data.classes import class_weighted, winners
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.path.choosing import is_size, places
@@ -64,6 +65,7 @@ Parts: TypeAlias = list[tuple[Rows, Mapping[int, Floats]]]
 
 SAME_ERRORS = 1e-12  # standard deviation over error that is rounding
 FEWEST = 8  # samples below which parts say nothing
+BINS = 10  # of probabilities, for a reliability curve
 MOST_PAIRED = 1000  # samples up to which pairs are kept: with more, the choice hardly matters
 
 
@@ -98,11 +100,15 @@ class ClassFigures:
     balance: Floats = field(default_factory=lambda: np.zeros(0))  # (n,): every class weighs alike
     # By name, losses (n, K) of probabilities: log loss and Brier score, of the way that was chosen.
     probable: Mapping[str, Floats] = field(default_factory=dict)
-    slopes: Floats = field(default_factory=lambda: np.zeros(0))  # (K,): of the scores, see above
+    slopes: Floats = field(default_factory=lambda: np.zeros(0))  # (K,): see calibration.py
+    offsets: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # (K, columns of scores)
     # (K,): the scores above which the second class is predicted; none: zero.
     thresholds: Floats = field(default_factory=lambda: np.zeros(0))
     # (K, C, C): samples by class and predicted class, each counted once however often left out.
     confusion: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    # (K, BINS, 3): of two classes, by tenths of the probability of the second, its mean, the share
+    # of the second class and the number of samples.
+    reliability: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     def at(self, place: int) -> dict[str, float]:
         """Return the figures of one size."""
@@ -284,6 +290,15 @@ class _Tried:
         self.parts.append((test, outputs))
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedWay:
+    """What the losses of one way are made of."""
+
+    parts: Parts
+    losses: list[tuple[Rows, Floats]]  # of every part
+    scale: CrossFitted
+
+
 def left_out(
     estimator: Any,
     X: Any,
@@ -365,9 +380,14 @@ def left_out(
         label += f", {count} of {len(splits)} parts"
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     by_class = _by_class(estimator, truth, weight)
+    # What a calibration weighs by: classes alike, if the decision is to be good in each of them.
+    sides = balancing(truth, by_class) if yardstick_of(estimator).balanced else by_class
+    folds = len(splits) // found.repeats
     logits = stick == YARDSTICKS["logistic"]
 
-    def judged(way: Any, of: _Tried) -> tuple[LeftOut, Parts, list[tuple[Rows, Floats]]]:
+    calibrated = has_path(estimator) and not logits and _is_calibrated(estimator)
+
+    def judged(way: Any, of: _Tried) -> tuple[LeftOut, JudgedWay]:
         parts, usual = of.parts, _usual(of.ends)
         if not has_path(estimator):
             parts = _against_none(parts, truth, [train for train, _ in splits[:count]], given)
@@ -380,7 +400,12 @@ def left_out(
         parts = [(test, standing_in(outputs, wanted)) for test, outputs in parts]
         losses, counts, by_part = np.zeros((n, len(wanted))), np.zeros(n), []
         together = clusters.copy()
-        for part, (test, outputs) in enumerate(parts):
+        scale, decided = CrossFitted.none(parts), parts
+        if calibrated and truth.classes is not None and truth.index is not None:
+            repeats = len(parts) // folds if len(parts) % folds == 0 else 1
+            scale = cross_fitted(parts, truth.index, sides, len(truth.classes), repeats)
+            decided = scale.moved(parts)
+        for part, (test, outputs) in enumerate(decided if stick.decides else parts):
             chosen = stick.by_size(truth[test], outputs)
             seen, rows = ~np.isnan(chosen[:, 0]), test
             if not seen.all():
@@ -401,43 +426,48 @@ def left_out(
             together,
             label,
             stick.name,
-            figures=class_figures(parts, truth, weight),
+            figures=class_figures(decided, truth, weight),
             whole=whole,
             own=ended,
             subsets=tuple(of.subsets),
             way=way,
             searcher=ways.estimators[of.name],
         )
-        return made, parts, by_part
+        return made, JudgedWay(parts, by_part, scale)
 
     each_way = [judged(way, tried[way]) for way in ways.names]
-    best = preferred([made for made, _, _ in each_way], choose)
-    first, parts, by_part = each_way.pop(best)
+    best = preferred([made for made, _ in each_way], choose)
+    first, of = each_way.pop(best)
+    parts, by_part = of.parts, of.losses
     neighbours: dict[int, float] = {}
     if found.at_random and stick != YARDSTICKS["concordance"]:  # dealt as if rows were strangers
-        once = parts[: len(splits) // found.repeats]
+        once = parts[:folds]
         neighbours = err_alike(once, truth, found.clusters, logits=logits)
     figures = first.figures
     if figures is not None:
-        slopes, probable = _probabilities(parts, truth, weight, logits=logits)
-        confusion = _confusion(parts, truth, n)
-        areas = _areas(parts, truth, weight)
+        decided = of.scale.moved(parts)
         if (rule := _threshold_of(estimator, truth)) is not None:
             assert truth.index is not None
-            cuts, moved = thresholds(parts, truth.index, weight, rule, slopes)
-            judged_again = class_figures(moved, truth, weight)
+            cuts, decided = thresholds(parts, truth.index, weight, rule, of.scale)
+            judged_again = class_figures(decided, truth, weight)
             assert judged_again is not None
             figures = replace(figures, mistakes=judged_again.mistakes, thresholds=cuts)
-            confusion = _confusion(moved, truth, n)
-        figures = replace(figures, auc=areas, confusion=confusion, slopes=slopes, probable=probable)
+        figures = replace(
+            figures,
+            auc=_areas(parts, truth, weight),
+            confusion=_confusion(decided, truth, n),
+            slopes=of.scale.whole.slopes,
+            offsets=of.scale.whole.offsets,
+            **_probabilities(parts, truth, weight, of.scale),
+        )
     if not stick.by_part:
         first = replace(first, between=_between(by_part, first.weights, first.clusters))
     return replace(
         first,
         neighbours=neighbours,
         figures=figures,
-        by_repeat=_by_repeat(by_part, first.weights, len(splits) // found.repeats),
-        others=tuple(made for made, _, _ in each_way),
+        by_repeat=_by_repeat(by_part, first.weights, folds),
+        others=tuple(made for made, _ in each_way),
         place=best,
     )
 
@@ -570,6 +600,11 @@ def _by_class(estimator: Any, truth: Truth, weights: Floats) -> Floats:
     return class_weighted(wanted, truth.classes, truth.index, weights)
 
 
+def _is_calibrated(estimator: Any) -> bool:
+    """Whether a fit of the estimator calibrates its scores by samples left out."""
+    return is_classifier(estimator) and getattr(estimator, "validation", None) is not None
+
+
 def _threshold_of(estimator: Any, truth: Truth) -> Any:
     """Return the rule of an estimator with ``threshold``; None: it has none."""
     beneath = getattr(estimator, "selector", None) or estimator
@@ -603,34 +638,34 @@ def class_figures(parts: Parts, truth: Truth, weights: Floats) -> ClassFigures |
 
 
 def _probabilities(
-    parts: Parts, truth: Truth, weights: Floats, *, logits: bool
-) -> tuple[Floats, dict[str, Floats]]:
-    """Return by size the slope that converts scores to probabilities, and the losses of these.
-
-    Outputs that are ``logits`` are used as they are.
-    """
+    parts: Parts, truth: Truth, weights: Floats, scale: CrossFitted
+) -> dict[str, Any]:
+    """Return by size the losses of the probabilities, and with two classes their reliability."""
     assert truth.index is not None
     assert truth.classes is not None
-    sizes, n, C = list(parts[0][1]), len(truth.index), len(truth.classes)
-    rows = np.concatenate([test for test, _ in parts])
-    some = some_rows(len(rows))
-    slopes = np.ones(len(sizes))
-    if not logits:
-        given = truth.index[rows[some]], weights[rows[some]], C
-        for k, size in enumerate(sizes):
-            scores = np.concatenate([outputs[size] for _, outputs in parts])[some]
-            slopes[k] = slope_of(scores, *given)
-    losses = {"log_loss": np.zeros((n, len(sizes))), "brier": np.zeros((n, len(sizes)))}
-    counts = np.zeros(n)
-    for test, outputs in parts:
+    n_sizes, n, C = len(parts[0][1]), len(truth.index), len(truth.classes)
+    losses = {"log_loss": np.zeros((n, n_sizes)), "brier": np.zeros((n, n_sizes))}
+    counts, bins = np.zeros(n), np.zeros((n_sizes, BINS, 3))
+    times = np.bincount(np.concatenate([test for test, _ in parts]), minlength=n)
+    for (test, outputs), one in zip(parts, scale.of_parts, strict=True):
         own = truth.index[test][:, None] == np.arange(C)
-        for k, size in enumerate(sizes):
-            logs = log_probabilities(outputs[size], slopes[k])
+        for k, logs in enumerate(one.logs(outputs)):
+            p = np.exp(logs)
             losses["log_loss"][test, k] -= logs[own]
-            losses["brier"][test, k] += np.square(np.exp(logs) - own).sum(1)
+            off = np.square(p - own)
+            losses["brier"][test, k] += off[:, 1] if C == 2 else off.sum(1)
+            if C == 2:
+                share = (weights[test] > 0) / times[test]
+                place = np.minimum((BINS * p[:, 1]).astype(np.intp), BINS - 1)
+                for j, of in enumerate((p[:, 1], own[:, 1], np.ones(len(test)))):
+                    bins[k, :, j] += np.bincount(place, of * share, minlength=BINS)
         counts[test] += 1
-    times = np.where(counts > 0, counts, np.nan)[:, None]
-    return slopes, {name: of / times for name, of in losses.items()}
+    counts = np.where(counts > 0, counts, np.nan)[:, None]
+    found: dict[str, Any] = {"probable": {name: of / counts for name, of in losses.items()}}
+    if C == 2:
+        bins[..., :2] /= np.maximum(bins[..., 2:], 1e-300)
+        found["reliability"] = bins
+    return found
 
 
 def _areas(parts: Parts, truth: Truth, weights: Floats) -> Floats | None:

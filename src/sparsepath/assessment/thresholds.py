@@ -14,17 +14,16 @@ optimistic, so reported figures (error rate, balanced error, confusion table) ev
 with the threshold chosen on the *other* parts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsepath.assessment.calibration import CrossFitted, Part
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats, Indices
 
 Rule: TypeAlias = str | float | Floats
-Part: TypeAlias = tuple[NDArray[np.intp], Mapping[int, Floats]]
 NAMES = ("balanced", "f1")
 
 
@@ -82,21 +81,25 @@ def best_threshold(scores: Floats, index: Indices, weights: Floats, rule: Rule) 
 
 
 def thresholds(
-    parts: Sequence[Part], index: Indices, weights: Floats, rule: Rule, slopes: Floats
+    parts: Sequence[Part], index: Indices, weights: Floats, rule: Rule, scale: CrossFitted
 ) -> tuple[Floats, list[Part]]:
     """Return by size the final threshold, and the parts with thresholds of the others
     subtracted.
+
+    The final threshold applies to scores with their offset (``calibration.py``).
     """
     sizes = list(parts[0][1])
-    if isinstance(rule, float):
-        fixed = np.log(rule / (1 - rule)) / slopes
-        moved: list[Part] = [
-            (test, {k: out[k] - t for k, t in zip(sizes, fixed, strict=True)})
-            for test, out in parts
-        ]
-        return fixed, moved
-    rows = np.concatenate([test for test, _ in parts])
     own, shifted = np.zeros(len(sizes)), [dict[int, Floats]() for _ in parts]
+    if isinstance(rule, float):
+        logit = np.log(rule / (1 - rule))
+        for part, one in enumerate(scale.of_parts):
+            moved = one.moved(parts[part][1])
+            shifted[part] = {
+                k: moved[k] - logit / a for k, a in zip(sizes, one.slopes, strict=True)
+            }
+        own = logit / scale.whole.slopes
+        return own, [(test, made) for (test, _), made in zip(parts, shifted, strict=True)]
+    rows = np.concatenate([test for test, _ in parts])
     for k, size in enumerate(sizes):
         scores = np.concatenate([outputs[size][:, 0] for _, outputs in parts])
         own[k] = best_threshold(scores, index[rows], weights[rows], rule)
@@ -104,4 +107,5 @@ def thresholds(
             away = ~np.isin(rows, test)  # also where repeated folds leave them out again
             t = best_threshold(scores[away], index[rows[away]], weights[rows[away]], rule)
             shifted[part][size] = outputs[size] - t
+    own += scale.whole.offsets[:, 0]
     return own, [(test, made) for (test, _), made in zip(parts, shifted, strict=True)]

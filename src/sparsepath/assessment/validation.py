@@ -15,11 +15,13 @@ from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path.choosing import is_size
 from sparsepath.path.selection_path import SelectionPath
+from sparsepath.system.arrays import Floats
 from sparsepath.system.interrupts import Interruptible
 
 BY_ITSELF = "auto"
 NEIGHBOURS = "neighbouring rows have correlated errors"
 ON_ROWS_LEFT_OUT = "on rows left out"
+NEVER_PREDICTED = "for rows left out the model never predicts class "
 
 
 def validated(
@@ -92,9 +94,11 @@ def validated(
     if found is not None and found.others:
         path, fitted = estimator._of_way(found, path, given, paths or {})
         (accept or vars(estimator).update)(fitted)
+    offsets: dict[int, Floats] = {}
     if found is not None and found.figures is not None:
         slopes = dict(zip(found.sizes, found.figures.slopes.tolist(), strict=True))
-        (accept or vars(estimator).update)({"_slopes": slopes})
+        offsets = dict(zip(found.sizes, found.figures.offsets, strict=True))
+        (accept or vars(estimator).update)({"_slopes": slopes, "_offsets": offsets})
         if len(found.figures.thresholds):
             cuts = dict(zip(found.sizes, found.figures.thresholds.tolist(), strict=True))
             (accept or vars(estimator).update)({"_thresholds": cuts})
@@ -103,9 +107,11 @@ def validated(
         if second is not None:
             path = path.replaced(steps=second.steps, _models=dict(second.models))
             (accept or vars(estimator).update)(second.fitted)
-    path, record = judged(path, found, rule)
+    path, record = judged(path.moved(offsets), found, rule)
     if record is not None and not hasattr(estimator, "_at_sizes"):  # that one looks by itself
         _warn_of_leak(estimator, path, record, given)
+    if record is not None and record.size:
+        _warn_of_classes(estimator, record)
     return path, record
 
 
@@ -121,6 +127,25 @@ def _warn_of_leak(estimator: Any, path: SelectionPath, record: Honest, given: Gi
         f"{leak.sentence}, {ON_ROWS_LEFT_OUT}. If it is not known before the target is, leave it "
         "out."
     )
+
+
+def _warn_of_classes(estimator: Any, record: Honest) -> None:
+    """Say which classes no sample was predicted to be of when it was left out."""
+    if record.confusion is None:
+        return
+    table = np.asarray(record.confusion)
+    shares = table.sum(1) / table.sum()
+    missed = np.flatnonzero((table.sum(0) < 0.5) & (shares > 0))
+    if not len(missed):
+        return
+    labels = estimator.classes_.tolist()
+    names = ", ".join(f"{labels[c]!r} ({100 * shares[c]:.2g} % of the rows)" for c in missed)
+    beneath = getattr(estimator, "selector", None) or estimator
+    remedy = "SparseRLSClassifier has class_weight='balanced'."
+    if hasattr(beneath, "class_weight"):
+        also = " or threshold='balanced'" if len(shares) == 2 else ""
+        remedy = f"Use class_weight='balanced'{also}, or the probabilities."
+    warn_user(f"{NEVER_PREDICTED}{names}. {remedy}")
 
 
 def is_auto(estimator: Any) -> bool:

@@ -153,9 +153,10 @@ class ClassifierFace(ClassifierMixin):
         """Return class probabilities, one column per class.
 
         They are the logistic function (softmax for three or more classes) of a slope times the
-        scores.
-        The slope of every size minimises the log loss on the samples that validation holds out.
-        Without validation it is 2, and the probabilities are not calibrated.
+        scores. The slope and the offset of each class, which is part of the intercept, minimise
+        the log loss on the samples that validation holds out. Without validation the slope is 2,
+        there is no offset, and the probabilities are not calibrated. With ``class_weight``, or
+        ``loss="balanced"``, they belong to the classes with these weights.
 
         Parameters
         ----------

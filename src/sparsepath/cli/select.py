@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sparsepath.assessment import permutation_null, stability
 from sparsepath.assessment.leaks import Suspect, suspects
 from sparsepath.assessment.planning import duration
-from sparsepath.assessment.validation import NEIGHBOURS, ON_ROWS_LEFT_OUT
+from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
 from sparsepath.cli import column_checks
 from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
 from sparsepath.cli.input import Problem
@@ -193,7 +193,7 @@ def _settle(
     model: Any, spec: EstimatorSpec, notes: list[str]
 ) -> tuple[Any, str | int | float, list[str]]:
     """The model at the size that --choose requests where the estimator has no such rule."""
-    own = (NEIGHBOURS, ON_ROWS_LEFT_OUT)  # the command line says these itself
+    own = (NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT)  # the command line says these itself
     notes = [note for note in notes if not any(text in note for text in own)]
     rule, wanted, path = rule_of(model), spec.rule, model.path_
     if rule != "own" or wanted is None:

@@ -27,7 +27,7 @@ theorem the gradient of equation 13, with w held fixed:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -356,6 +356,10 @@ class Machine(Predictor):
         H += means[:, None]
         out = H.T @ self.coef + self.intercept
         return out if self.bounds is None else np.clip(out, *self.bounds)
+
+    def moved(self, by: Floats) -> "Machine":
+        bounds = None if self.bounds is None else self.bounds + by
+        return replace(self, intercept=self.intercept + by, bounds=bounds)
 
     def formula(self) -> Formula:
         slopes = np.zeros((len(self.features), len(self.intercept)))

@@ -1,7 +1,7 @@
 """What the kernel rivals share: values to try, parts to leave out, scaling, tuning, predictions."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,6 +93,9 @@ class KernelModel(Predictor):
     def predict(self, X: Any) -> Floats:
         Z = (dense(X[:, self.columns]) - self.mean) / self.scale
         return gaussian_kernel(Z, self.support, self.sigma2) @ self.dual + self.bias
+
+    def moved(self, by: Floats) -> "KernelModel":
+        return replace(self, bias=self.bias + by)
 
     def formula(self) -> Formula:
         units = Gaussian(self.support, np.full(len(self.support), 1.0 / self.sigma2))

@@ -110,7 +110,7 @@ def _entries() -> Iterator[Method]:
     yield Method(
         "grafting",
         "Linear or logistic model with L1, L2 and L0 penalties; L1 by cross-validation.",
-        "you need class probabilities, counts (--loss poisson), feature costs or an L1 penalty",
+        "you need logistic regression, counts (--loss poisson), feature costs or an L1 penalty",
         "grafting.GraftingRegressorCV",
         "grafting.GraftingClassifierCV",
         _has(

@@ -243,6 +243,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         inner = self._fit_beneath(inner, prepared.transform(table), y, known)
         self._take_from(inner, prepared, table.columns)
         self._slopes: dict[int, float] = {}
+        self._offsets: dict[int, Floats] = {}
         if self.validation is not None and not isinstance(X, RawTable):  # the command line looks
             for each in suspects(table, table.columns, y, classes=hasattr(self, "classes_")):
                 if each.is_certain:
@@ -255,6 +256,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         rule, self.honest_ = self._rule(), None
         if self.path_.complete:
             self.path_, self.honest_ = validated(self, self.path_, rule, Given(table, y, given))
+            inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})
+            inner._take(len(inner.selected_))
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
 
     def _fit_beneath(self, inner: Any, Z: Floats, y: Any, known: dict[str, Any]) -> Any:

@@ -244,6 +244,10 @@ class Predictor(Frozen):
     def predict(self, X: Any) -> Floats:
         """Return outputs for samples with all columns of the fit: numbers or class scores."""
 
+    def moved(self, by: Floats) -> Any:
+        """The same model with a number added to each output."""
+        raise NotImplementedError(f"{type(self).__name__} has no class scores")
+
     @abstractmethod
     def formula(self) -> Formula:
         """Return the model as a formula for export."""
@@ -274,6 +278,9 @@ class Linear(Predictor):
 
     def predict(self, X: Any) -> Floats:
         return np.asarray(X[:, self.columns] @ self.coef) + self.intercept
+
+    def moved(self, by: Floats) -> "Linear":
+        return dataclasses.replace(self, intercept=self.intercept + by)
 
     def formula(self) -> Formula:
         return Formula.linear(self.columns, self.coef, self.intercept)

@@ -17,7 +17,7 @@ from sparsepath.path.by_size import StepsBySize, without
 from sparsepath.path.choosing import ranges
 from sparsepath.path.record import damaged, file_text, parts_of, read_file, record_of
 from sparsepath.path.steps import HONEST_NUMBERS, Move, Step, mean_and_se
-from sparsepath.system.arrays import Axes, Figure
+from sparsepath.system.arrays import Axes, Figure, Floats
 from sparsepath.system.files import replacing
 from sparsepath.system.frames import Make, make_frame
 from sparsepath.system.json_files import plain, versions_in_use
@@ -224,6 +224,28 @@ class SelectionPath(StepsBySize):
         if found is None:
             raise InputError(f"the path of {self.method or 'this method'} has no models.")
         return found
+
+    def moved(self, offsets: Mapping[int, Floats]) -> "SelectionPath":
+        """The same path, where numbers are added to the intercepts of the models.
+
+        Parameters
+        ----------
+        offsets : dict of int to array
+            By size, what is added to each output.
+        """
+        if not any(by.any() for by in offsets.values()):
+            return self
+        steps = [
+            step
+            if step.intercept is None or len(step.subset) not in offsets
+            else replace(step, intercept=step.intercept + offsets[len(step.subset)])
+            for step in self.steps
+        ]
+        models = {
+            size: model.moved(offsets[size]) if size in offsets else model
+            for size, model in self._models.items()
+        }
+        return self.replaced(steps=tuple(steps), _models=models)
 
     def replay(self) -> Iterator[tuple[int, ...]]:
         """Yield the subset after each move, in order of entry."""

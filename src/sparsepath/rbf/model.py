@@ -122,6 +122,9 @@ class RBFModel(Predictor):
         K = gaussians(dense(X[:, self.columns]) - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
 
+    def moved(self, by: Floats) -> "RBFModel":
+        return replace(self, intercept=self.intercept + float(by[0]))
+
     def formula(self) -> Formula:
         if not len(self.columns) or not len(self.coef):
             constant = np.array([self.intercept + self.coef.sum()])
