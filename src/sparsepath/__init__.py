@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sparsepath.assessment import Null as Null
     from sparsepath.assessment import Planned as Planned
     from sparsepath.assessment import Stability as Stability
+    from sparsepath.assessment import coefficients as coefficients
     from sparsepath.assessment import honest_error as honest_error
     from sparsepath.assessment import permutation_null as permutation_null
     from sparsepath.assessment import plan as plan
@@ -92,7 +93,8 @@ _ROOMS = {  # where the public names live
     "information": "MutualInfoSelector mutual_information",
     "methods.mutual_info_regressor": "MutualInfoRegressor",
     "assessment": (
-        "Honest HonestError Null Planned Stability honest_error permutation_null plan stability"
+        "Coefficients Honest HonestError Null Planned Stability coefficients honest_error "
+        "permutation_null plan stability"
     ),
     "kernel_machines": (
         "LSSVMClassifier LSSVMForwardRegressor LSSVMRegressor ReducedRankKernelRidge"

@@ -3,20 +3,23 @@
 ``out_of_sample.py`` repeats a procedure with parts of the data held out and records every loss;
 ``correction.py`` corrects the error of a chosen size for the choice; ``honest.py`` combines both.
 ``null.py`` repeats the search on permuted targets, ``stability_selection.py`` on random halves.
-``planning.py`` estimates the run time.
+``coefficient_intervals.py`` draws bootstrap resamples. ``planning.py`` estimates the run time.
 """
 
+from sparsepath.assessment.coefficient_intervals import Coefficients, coefficients
 from sparsepath.assessment.honest import Honest, HonestError, honest_error
 from sparsepath.assessment.null import Null, permutation_null
 from sparsepath.assessment.planning import Planned, plan
 from sparsepath.assessment.stability_selection import Stability, stability
 
 __all__ = [
+    "Coefficients",
     "Honest",
     "HonestError",
     "Null",
     "Planned",
     "Stability",
+    "coefficients",
     "honest_error",
     "permutation_null",
     "plan",

@@ -106,8 +106,8 @@ def command(
 
 @command(
     [DATA],
-    "target method=greedy-rls task=auto validation no-validation null stability drop rows "
-    "keep-index missing=error dates=error date-format transform-target categorical ordered "
+    "target method=greedy-rls task=auto validation no-validation null stability coefficients drop "
+    "rows keep-index missing=error dates=error date-format transform-target categorical ordered "
     f"{FILE_FORMAT} names sample out memory dask resume model-format=json json quiet verbose",
     examples(
         "select data.csv --target price",
@@ -151,9 +151,10 @@ def select(arguments: Any) -> None:
         arguments.null or 0,
         arguments.stability or 0,
         arguments.quiet or arguments.json,
+        arguments.coefficients or 0,
     )
     if reading.needs_passes(data, arguments.memory, arguments.dask):
-        _refuse_in_passes(arguments, "rows", "sample", "names", *COLUMN_TYPES)
+        _refuse_in_passes(arguments, "rows", "sample", "names", "coefficients", *COLUMN_TYPES)
         with reading.cluster(arguments.dask) as client:
             outcome = job(reading.read_in_passes(spec, arguments.memory, client), request)
     else:

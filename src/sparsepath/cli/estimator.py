@@ -37,6 +37,7 @@ class SelectionRequest:
     null: int = 0  # repetitions with permuted targets
     halves: int = 0  # repetitions on halves of the rows
     quiet: bool = False  # no progress, and no note on the cost
+    resamples: int = 0  # bootstrap resamples for intervals of coefficients
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class EstimatorSpec:
     def repeats(self, request: SelectionRequest, rows: int) -> float:
         """How often the work of one search is done, in all."""
         folds = rows if self.model.validation == "loo" else self.folds
-        return 1 + folds + request.null + request.halves / 2
+        return 1 + folds + request.null + request.halves / 2 + request.resamples
 
 
 def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:

@@ -271,6 +271,13 @@ COMMAND_OPTIONS = {
     "null": CommandOption(
         HONEST, "N", "Repeat the search on N shuffled targets, for a p-value.", "shuffles"
     ),
+    "coefficients": CommandOption(
+        HONEST,
+        "N",
+        "Bootstrap intervals of the coefficients from N resamples, and how often each feature is "
+        "selected.",
+        "resamples",
+    ),
     "stability": CommandOption(
         HONEST,
         "N",

@@ -190,7 +190,7 @@ def pickled(model: Any) -> bytes:
 def judged(outcome: Outcome) -> dict[str, Any]:
     """Honest error, shuffled targets and halves; None for what was not requested."""
     path, record, null, halves = outcome.path, outcome.honest, outcome.null, outcome.stability
-    found: dict[str, Any] = {"honest": None, "null": None, "stability": None}
+    found: dict[str, Any] = dict.fromkeys(("honest", "null", "stability", "coefficients"))
     if record is not None:
         found["honest"] = {
             **record.to_dict(),
@@ -218,6 +218,17 @@ def judged(outcome: Outcome) -> dict[str, Any]:
             "frequencies": {str(size): halves.frequency(size) for size in halves.sizes},
             "expected_false": {str(size): halves.expected_false(size) for size in halves.sizes},
             "stand_ins": {str(size): halves.stand_ins(size) for size in halves.sizes},
+        }
+    if outcome.coefficients is not None:
+        known = outcome.coefficients
+        found["coefficients"] = {
+            "level": known.level,
+            "n_resamples": known.n_resamples,
+            "features": known.features,
+            "values": known.values,
+            "low": known.low,
+            "high": known.high,
+            "shares": known.shares,
         }
     return {name: _plain(value) for name, value in found.items()}
 

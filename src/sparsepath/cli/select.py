@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sparsepath.assessment import permutation_null, stability
+from sparsepath.assessment import coefficients, permutation_null, stability
 from sparsepath.assessment.leaks import Suspect, suspects
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
@@ -58,7 +58,7 @@ def select(problem: Problem, request: SelectionRequest) -> Outcome:
     if _seconds(problem.table.X, spec, request) > MOST_AGAIN:
         return replace(outcome, leaks=certain)
     left = _without(problem, [each.name for each in suspicious])
-    again = replace(request, task=outcome.task.name, null=0, halves=0, quiet=True)
+    again = replace(request, task=outcome.task.name, null=0, halves=0, resamples=0, quiet=True)
     try:
         without = _search(left, again, build(left, again), [])
     except InputError:  # nothing is left to search, or too little
@@ -115,6 +115,10 @@ def _search(
         notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))
     model, null, halves, cut, more = _repeat(model, problem, request, notes, tuple(table.names))
     notes = [*dict.fromkeys([*notes, *more]), *_never_predicted(model, spec.entry)]
+    intervals = None
+    if request.resamples and model.path_.complete and not cut:
+        intervals, said, cut = _again("coefficients", coefficients, model, problem, request)
+        notes += said
     known = _figures(model, problem, spec)
     return Outcome(
         model,
@@ -129,6 +133,7 @@ def _search(
         halves,
         cut,
         extras,
+        coefficients=intervals,
     )
 
 
@@ -248,7 +253,11 @@ def _again(
     request: SelectionRequest,
 ) -> tuple[Any, list[str], bool]:
     """Repeat the search; the result, notes on it, and whether Ctrl-C came."""
-    unit, times = ("shuffles", request.null) if what == "null" else ("halves", request.halves)
+    unit, times = {
+        "null": ("shuffles", request.null),
+        "stability": ("halves", request.halves),
+        "coefficients": ("resamples", request.resamples),
+    }[what]
     X, y, extras = problem.fit_arguments
     bar = ProgressBar(None, 1, unit=unit, backward=False, quiet=request.quiet, what=what)
     try:
@@ -258,7 +267,8 @@ def _again(
         return None, [f"interrupted: there is no --{what}."], True
     except InputError as error:
         return None, [f"there is no --{what}: when the search was repeated, {error}"], False
-    done = len(found.null_errors) if what == "null" else found.n_runs
+    count = {"stability": "n_runs", "coefficients": "n_resamples"}.get(what)
+    done = len(found.null_errors) if count is None else getattr(found, count)
     if done == times:
         return found, [], False
     return found, [f"interrupted: --{what} is of {done} {unit} instead of {times}."], True

@@ -370,6 +370,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
     "shuffles": _whole(
         "a whole number from 19 up: of N shuffles the least p-value is 1/(N+1)", lambda n: n >= 19
     ),
+    "resamples": _whole("a whole number from 20 up, such as 200", lambda n: n >= 20),
     "halves": _whole("an even number from 2 up, such as 50", lambda n: n >= 2 and n % 2 == 0),
     "penalty": _real("from 0 up", lambda value: 0 <= value < math.inf),
     "budget": _real("above 0", lambda value: 0 < value < math.inf),

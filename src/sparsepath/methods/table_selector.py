@@ -432,6 +432,17 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         check_is_fitted(self)
         return self.preparation_.transform(X)
 
+    def _as_numbers(self, X: Any, y: Any) -> tuple[Floats, Any, Any]:
+        """Return what the selector beneath was fitted to, and it with the names of its columns."""
+        model, target = copy.copy(self._used()), y
+        if not is_classifier(model):
+            target = target_numbers(y, self.date_format)[0]
+        if self.transform_ is not None:
+            target = SCALES[self.transform_].forward(np.asarray(target, dtype=np.float64))
+        names = tuple(map(str, self.preparation_.get_feature_names_out()))
+        model.path_ = model.path_.replaced(feature_names=names)
+        return self.prepare(X), target, model
+
     def _needed(self, X: Any) -> Floats:
         """Return the numeric columns, reading only the table columns in use."""
         check_is_fitted(self)

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from sparsepath.assessment import Honest
+from sparsepath.assessment import Coefficients, Honest
 from sparsepath.assessment.honest import PERCENT
 from sparsepath.assessment.repetitions import at_most
 from sparsepath.data.layout import BY_NUMBER
@@ -152,9 +152,27 @@ def _more(outcome: Outcome) -> list[str]:
         told.append(TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence())
     if outcome.stability is not None:
         told.append(_stability(outcome))
+    if outcome.coefficients is not None:
+        told.append(_coefficients(outcome, outcome.coefficients))
     if outcome.without is not None:
         told.append(_without_leaks(outcome, outcome.without))
     return told
+
+
+def _coefficients(outcome: Outcome, found: Coefficients) -> str:
+    """Return the coefficients with their intervals, and what these are."""
+    link = getattr(outcome.model, "transform_", None)
+    on = "" if link is None else f" on the {link} scale of the target"
+    rows = zip(found.features, found.values, found.low, found.high, found.shares, strict=True)
+    told = [
+        f"{name} {brief(value)} ({brief(low, of=value)} to {brief(high, of=value)}; {share:.0%})"
+        for name, value, low, high, share in rows
+    ]
+    return (
+        f"Coefficients{on} ({found.level:.0%} interval; share of {found.n_resamples} resamples "
+        f"that select the feature): {', '.join(told) or 'none'}. The intervals are for these "
+        "columns; they do not include the selection."
+    ).replace("%", " %")
 
 
 def details(outcome: Outcome) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sparsepath.assessment import Honest, Null, Stability
+from sparsepath.assessment import Coefficients, Honest, Null, Stability
 from sparsepath.assessment.leaks import Suspect
 from sparsepath.data.readers import Table
 from sparsepath.data.task import TargetTask
@@ -39,6 +39,7 @@ class Outcome:
     extras: Mapping[str, Any] = field(default_factory=dict)  # weights, groups
     leaks: tuple[Suspect, ...] = ()  # columns that predict the target suspiciously well
     without: "Outcome | None" = None  # the same search without them
+    coefficients: Coefficients | None = None  # bootstrap intervals
     code: tuple[str, ...] = ()  # lines of Python that give the same result
 
     @property
