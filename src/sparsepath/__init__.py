@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sparsepath.assessment import Coefficients as Coefficients
     from sparsepath.assessment import Honest as Honest
     from sparsepath.assessment import HonestError as HonestError
     from sparsepath.assessment import Null as Null

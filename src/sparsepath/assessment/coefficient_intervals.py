@@ -8,8 +8,8 @@ columns, of size k, each draw b gives
 
 The interval is the percentile interval of a model whose columns were fixed beforehand. These
 columns were not: they were selected on the same rows, which favours large coefficients. So an
-interval covers the coefficient less often than its level says; the share tells how much of the
-selection depends on the rows. Measured coverage is in ``docs/honest-error.md``.
+interval covers the coefficient less often than its level says; the share shows how much of
+the selection depends on the rows. Measured coverage is in ``docs/honest-error.md``.
 """
 
 from collections.abc import Callable
