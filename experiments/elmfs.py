@@ -51,6 +51,11 @@ class Plan:
     seeds: int = 10
     every_size: bool = True
     problems: tuple[Problem, ...] = tuple(PROBLEMS)
+    reduced: str = ""  # the key of a problem whose figure is by the quick plan
+
+    def of(self, problem: Problem) -> "Plan":
+        """The plan for the figure of a problem."""
+        return QUICK if problem.key == self.reduced else self
 
 
 QUICK = Plan("", restarts=20, climbs=5, n_neighbors=6, seeds=3, every_size=False)
@@ -139,7 +144,7 @@ def figure_section(problem: Problem, plan: Plan, found: dict[str, Any] | None) -
         f"## {problem.title} (figure {problem.figure})",
         "",
         f"{train} samples to train, {test} to test, {features} features; sizes to {found['size']}; "
-        f"{plan.restarts} restarts of Algorithm 1 and ELM-FS, {found['climbs']} of MI-FWBW; "
+        f"{plan.of(problem).restarts} restarts of Algorithm 1 and ELM-FS, {found['climbs']} of MI-FWBW; "
         f"k = {found['k']}; seed 0.",
         "",
         f"![paths and errors](elmfs-{problem.key}.png)",
@@ -175,8 +180,9 @@ def figures(parts: Parts, plan: Plan, problems: tuple[Problem, ...]) -> dict[str
     found: dict[str, Any] = {}
     for problem in problems:
         try:
-            name = f"figure-{problem.key}{plan.option}".replace(" --", "-")
-            found[problem.key] = parts.get(name, lambda p=problem: run(p, plan))
+            own = plan.of(problem)
+            name = f"figure-{problem.key}{own.option}".replace(" --", "-")
+            found[problem.key] = parts.get(name, lambda p=problem, own=own: run(p, own))
         except FileError as error:
             found[problem.key] = {"left out": str(error)}
     return found
@@ -206,6 +212,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="100 restarts, all sizes")
     parser.add_argument("--tiny", action="store_true", help="one problem, for a test")
     parser.add_argument("--seeds", type=int, help="seeds for the claims")
+    parser.add_argument("--reduced", default="", help="a problem whose figure is not in full")
     parser.add_argument("--parts", type=Path, help="where to store finished parts")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin no part after that")
     given = parser.parse_args()
@@ -213,6 +220,9 @@ def main() -> None:
     command = f"python experiments/elmfs.py{plan.option}"
     if given.seeds is not None:
         plan, command = replace(plan, seeds=given.seeds), f"{command} --seeds {given.seeds}"
+    if given.reduced:
+        plan = replace(plan, reduced=given.reduced)
+        command = f"{command} --reduced {given.reduced}"
     parts = Parts(given.parts, given.minutes)
     header = [
         "# ELM-FS: the paper's figures and statements, measured",

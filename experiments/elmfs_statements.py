@@ -149,7 +149,8 @@ def santa_fe(found: dict[str, Any]) -> list[str]:
             for rival in ("LARS", "MI-FW", "MI-FWBW")
         }
         shown = ", ".join(
-            f"{rival} {'never' if k is None else f'with {k}'}" for rival, k in first.items()
+            f"{rival} {'at no size' if k is None else f'with {k} features'}"
+            for rival, k in first.items()
         )
         out.append(
             f"Santa Fe, {method}: {{1, 2, 4, 7}} at size four: {verdict(four == '{1, 2, 4, 7}')} "
@@ -157,6 +158,6 @@ def santa_fe(found: dict[str, Any]) -> list[str]:
         )
         out.append(
             f"Santa Fe, {method}: LARS needs eight features for the test error of four ({aim:.3g}): "
-            f"{verdict(first['LARS'] == '8')} ({shown} features)."
+            f"{verdict(first['LARS'] == '8')} ({shown})."
         )
     return out
