@@ -283,3 +283,32 @@ def test_methods_without_weights_are_passed_over_where_there_are_some(tmp_path, 
     call = ["compare", str(file), "--target", "y", "--weights", "w", "--validation", "3"]
     assert main([*call, "--methods", "lars,greedy-rls", "--quiet"]) == 0
     assert "lars was skipped: LarsSelector takes no sample weights" in capsys.readouterr().out
+
+
+def test_selectors_of_scikit_learn_by_themselves():
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.feature_selection import RFECV, SelectFromModel, SelectKBest, f_regression
+    from sklearn.linear_model import LinearRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    y = 2 * X[:, 1] - X[:, 4] + 0.3 * rng.normal(size=80)
+    forest = SelectFromModel(RandomForestRegressor(10, random_state=0), max_features=2)
+    best = SelectKBest(f_regression, k=2)
+    found = compare(
+        ["lars", RFECV(LinearRegression()), best, SelectKBest(f_regression, k=3), forest], X, y
+    )
+    names = {"lars", "RFECV", "SelectKBest", "SelectKBest-2", "SelectFromModel"}
+    assert {one.name for one in found.contestants} == names
+    assert set(found["SelectKBest"].features) == {"x1", "x4"}
+    assert len(found["SelectKBest-2"].features) == 3
+    assert {"x1", "x4"} <= set(found["RFECV"].features)
+    by_hand = make_pipeline(SelectKBest(f_regression, k=2), StandardScaler(), Ridge())
+    same = compare({"best": best, "by hand": by_hand}, X, y)
+    assert same["best"].chosen.error == same["by hand"].chosen.error
+    labels = np.where(y > 0, "yes", "no")
+    classes = compare({"best": SelectKBest(k=2)}, X, labels)
+    assert classes.measure == "error rate"
+    assert best.get_params() == SelectKBest(f_regression, k=2).get_params()

@@ -4,8 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sparsepath.assessment.planning import duration
+from sparsepath.base.selector import PathSelector
 from sparsepath.errors import InputError
 from sparsepath.methods.method import OPTIONS
 from sparsepath.methods.table import METHODS, called_here, check
@@ -23,7 +28,7 @@ class Entrants(NamedTuple):
 
 
 def entrants(
-    methods: Mapping[str, Any] | Iterable[str] | None,
+    methods: Mapping[str, Any] | Iterable[Any] | None,
     X: Any,
     y: Any,
     task: str | None,
@@ -36,19 +41,24 @@ def entrants(
     The seconds are by the estimators' own ``expected_seconds``.
     """
     left = dict[str, str]()
+    values = np.unique(np.asarray(y).ravel())
+    if task is None:
+        classes = values.dtype.kind not in "iuf" or len(values) == 2
+        task = "classification" if classes else "regression"
     if isinstance(methods, Mapping):
-        made = dict(methods)
+        made = {name: _predicting(each, task) for name, each in methods.items()}
     else:
-        values = np.unique(np.asarray(y).ravel())
-        if task is None:
-            classes = values.dtype.kind not in "iuf" or len(values) == 2
-            task = "classification" if classes else "regression"
         names = [methods] if isinstance(methods, str) else methods
         if names is None:
             names, left = _able(task, len(values))
-        made = {name: _made(name, task, len(values), options) for name in names}
-        if preparation is not None:
-            made = {name: TableSelector(each, **preparation) for name, each in made.items()}
+        made = dict[str, Any]()
+        for each in names:
+            if not isinstance(each, str):
+                made[_name_of(each, made)] = _predicting(each, task)
+                continue
+            estimator = _made(each, task, len(values), options)
+            prepared = preparation is not None
+            made[each] = TableSelector(estimator, **preparation or {}) if prepared else estimator
     known = {
         name: (folds + 1) * each.expected_seconds(X)
         for name, each in made.items()
@@ -63,6 +73,22 @@ def entrants(
     if not made:
         raise InputError("methods is empty; give at least one, or None.")
     return Entrants(made, known, left)
+
+
+def _predicting(estimator: Any, task: str) -> Any:
+    """The estimator; a selector that does not predict, followed by a ridge or logistic model."""
+    plain = isinstance(estimator, SelectorMixin) and not isinstance(estimator, PathSelector)
+    if not plain or hasattr(estimator, "predict"):
+        return estimator
+    model = LogisticRegression(max_iter=1000) if task == "classification" else Ridge()
+    return make_pipeline(estimator, StandardScaler(), model)
+
+
+def _name_of(estimator: Any, others: Mapping[str, Any]) -> str:
+    """The name of the class, with a number if another one has it."""
+    name = type(estimator).__name__
+    same = sum(each == name or each.startswith(f"{name}-") for each in others)
+    return f"{name}-{same + 1}" if same else name
 
 
 def _able(task: str, n_classes: int) -> tuple[list[str], dict[str, str]]:

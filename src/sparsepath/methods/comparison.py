@@ -291,7 +291,7 @@ class Comparison:
 
 
 def compare(
-    methods: Mapping[str, Any] | Iterable[str] | None,
+    methods: Mapping[str, Any] | Iterable[Any] | None,
     X: Any,
     y: Any,
     *,
@@ -314,10 +314,11 @@ def compare(
 
     Parameters
     ----------
-    methods : mapping of str to estimator, list of str, or None
-        Estimators by display name, with a path or without, such as any scikit-learn selector in a
-        pipeline with a model; or names of methods as on the command line. None: the methods that
-        suit the task and the size of the data.
+    methods : mapping of str to estimator, list of str and estimators, or None
+        Estimators, by display name or in a list, with a path or without; and names of methods as on
+        the command line. A scikit-learn selector that does not predict is followed by
+        standardisation and ``Ridge()``, for classification ``LogisticRegression()``. None: the
+        methods that suit the task and the size of the data.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     task : {"regression", "classification"}, optional
