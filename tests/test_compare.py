@@ -153,9 +153,9 @@ def test_messages():
         path.evaluate(*data, TEST.X, TEST.y, cv=3)
     with pytest.raises(InputError, match="give cv as well"):
         path.evaluate(*data, selector=LarsSelector())
-    with pytest.raises(InputError, match="made of 5 features"):
+    with pytest.raises(InputError, match="has 5 features"):
         path.evaluate(LinearRegression(), TRAIN.X[:, :3], TRAIN.y)
-    with pytest.raises(InputError, match="80 rows, y has 79"):
+    with pytest.raises(InputError, match="80 rows, but y has 79"):
         path.evaluate(LinearRegression(), TRAIN.X, TRAIN.y[:-1])
     with pytest.raises(InputError, match="paths is empty"):
         compare_paths({}, *data)

@@ -20,8 +20,8 @@ from sparsepath.system.json_files import DEEPEST, canonical, check, parse
         (b"[" * 100_000, "nested more than"),
         (b'{"a":' * 100_000, "nested more than"),
         (b"\xff", "not UTF-8"),
-        (b'["\\ud800"]', "half of a character"),
-        (b'["\\udc00\\ud800"]', "half of a character"),
+        (b'["\\ud800"]', "incomplete surrogate pair"),
+        (b'["\\udc00\\ud800"]', "incomplete surrogate pair"),
         (b"", "is not JSON"),
         (b"{", "is not JSON"),
     ],
@@ -40,7 +40,7 @@ def test_what_is_within_the_limits():
         assert parse(text.encode()) == names
     values = np.random.default_rng(0).standard_normal(100) * 10.0 ** np.arange(-150, 150, 3)
     assert parse(canonical(values.tolist()).encode()) == values.tolist()
-    with pytest.raises(InputError, match="half of a character"):
+    with pytest.raises(InputError, match="incomplete surrogate pair"):
         canonical("\udc80")
 
 

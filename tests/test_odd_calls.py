@@ -39,7 +39,7 @@ SEARCHES = [
 @pytest.mark.parametrize("callback", [5, "stop", [], {}])
 @pytest.mark.parametrize("estimator", SEARCHES)
 def test_callbacks_that_are_no_functions(estimator, callback):
-    with pytest.raises(InputError, match=r"callback=.* cannot be called"):
+    with pytest.raises(InputError, match=r"callback=.* is not callable"):
         estimator(callback=callback, validation=None).fit(X, Y)
 
 
@@ -49,9 +49,9 @@ def test_callbacks_that_are_no_functions(estimator, callback):
         (GraftingRegressor(feature_costs="linear"), "feature_costs='linear'; give numbers"),
         (GraftingRegressor(l1_factors=object()), "l1_factors=.*; give numbers"),
         (GraftingRegressorCV(l1s="swap"), "l1s='swap'; give numbers"),
-        (GraftingRegressorCV(least=[0, 1]), r"least=\[0, 1\]; give a part"),
+        (GraftingRegressorCV(least=[0, 1]), r"least=\[0, 1\]; give a fraction"),
         (GraftingRegressorCV(n_jobs=1 + 2j), r"n_jobs=\(1\+2j\); give a whole number"),
-        (MLPGraftingRegressorCV(least="auto"), "least='auto'; give a part"),
+        (MLPGraftingRegressorCV(least="auto"), "least='auto'; give a fraction"),
         (MLPGraftingRegressorCV(n_jobs="x"), "n_jobs='x'; give a whole number"),
         (SparseKernelRLSRegressor(gamma={}), r"gamma=\{\}; give a number"),
         (SparseKernelRLSRegressor(gamma=np.inf), "gamma=inf; give a number"),
@@ -128,7 +128,7 @@ def test_weights_whose_squares_floating_point_cannot_hold(estimator, size):
 
 
 def test_groups_without_order_in_the_validation():
-    with pytest.raises(InputError, match="groups holds labels that cannot be put in order"):
+    with pytest.raises(InputError, match="groups has labels that cannot be sorted"):
         GraftingRegressor(validation=2).fit(X, Y, groups=[None, 1] * 15)
 
 
@@ -138,7 +138,9 @@ def test_columns_whose_squares_overflow(estimator):
     wide[3] = 1e200
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(InputError, match="numbers whose squares floating point cannot hold"):
+        with pytest.raises(
+            InputError, match="numbers whose squares exceed the range of floating point"
+        ):
             estimator.fit(wide, Y)
 
 

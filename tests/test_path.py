@@ -157,7 +157,7 @@ class TestChoose:
 
     @pytest.mark.parametrize("rule", [1.0, 5.0, 100.0])
     def test_a_size_with_a_point_is_no_fraction(self, rule):
-        with pytest.raises(InputError, match=f"a size is an integer, as {rule:.0f}; a float"):
+        with pytest.raises(InputError, match=f"a size is an integer, such as {rule:.0f}; a float"):
             self.path.choose(rule)
 
     def test_keywords_are_the_same(self):
@@ -289,7 +289,7 @@ class TestFrames:
         assert len(read) == 7
 
     def test_unknown_backend(self, xor):
-        with pytest.raises(InputError, match="'excel' is missing: take pandas, polars or pyarrow"):
+        with pytest.raises(InputError, match="'excel' is not installed or unknown"):
             xor.to_frame("excel")
 
     def test_backend_not_installed(self):
@@ -300,7 +300,10 @@ class TestFrames:
             "try: SelectionPath([Step((), 1.0)], n_features=1).to_frame('polars')",
             "except ValueError as error: print(repr(error))",
         )
-        assert said == """InputError("'polars' is missing: take pandas, polars or pyarrow.")"""
+        assert (
+            said == """InputError("'polars' is not installed or unknown; """
+            """use pandas, polars or pyarrow.")"""
+        )
 
 
 class TestFiles:
@@ -375,7 +378,7 @@ class TestFiles:
         (tmp_path / "old.json").write_text(json.dumps(record))
         assert SelectionPath.load(tmp_path / "old.json") == full
         (tmp_path / "old.json").write_text(json.dumps({**record, "schema_version": 3}))
-        with pytest.raises(FileError, match="was changed after it was written"):
+        with pytest.raises(FileError, match="was modified after it was written"):
             SelectionPath.load(tmp_path / "old.json")
 
     def test_every_changed_byte_is_noticed_or_harmless(self, full, tmp_path):
@@ -446,7 +449,7 @@ def test_a_path_that_did_not_come_to_its_end_settles_for_the_nearest_size():
     steps = [Step((), 3.0, 1.0), Step((0,), 2.0, 1.0), Step((0, 1), 1.0, 0.1)]
     ended = SelectionPath(steps, n_features=9)
     assert ended.settle(2) == 2
-    with pytest.warns(PathWarning, match="no size 5, only 0-2; size 2, the nearest"):
+    with pytest.warns(PathWarning, match="no size 5, only 0-2; the nearest size, 2"):
         assert ended.settle(5) == 2
     with pytest.raises(InputError, match="no model of size 10"):
         ended.settle(10)

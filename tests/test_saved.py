@@ -81,7 +81,7 @@ def test_what_a_file_may_not_be(file):
             load_model(file)
     record["content"]["models"] = "none"
     file.write_text(json.dumps(record))
-    with pytest.raises(FileError, match="was changed"):
+    with pytest.raises(FileError, match="was modified"):
         load_model(file)
 
 
@@ -163,7 +163,7 @@ def test_values_that_are_no_finite_numbers(tmp_path):
     with pytest.raises(InputError, match="'d' is missing or infinite in 1 of 48 rows"):
         saved.predict(csr_array(np.where(X[0, 3] == X, np.nan, X)))
     np.testing.assert_allclose(saved.predict(csr_array(X)), model.predict(frame), rtol=1e-12)
-    with pytest.raises(InputError, match="is not made of numbers"):
+    with pytest.raises(InputError, match="is not numeric"):
         saved.predict(X.astype(object).astype(str) + "x")
     np.testing.assert_array_equal(saved.predict(frame.assign(b="x")), model.predict(frame))
 

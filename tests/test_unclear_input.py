@@ -14,7 +14,7 @@ y = X[:, 0] + np.random.default_rng(1).standard_normal(30)
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (sparsepath.SparseRLSRegressor(callback=5), "callback=5 cannot be called"),
+        (sparsepath.SparseRLSRegressor(callback=5), "callback=5 is not callable"),
         (sparsepath.SparseRLSRegressor(checkpoint=5), "checkpoint=5; give the name of a file"),
         (sparsepath.MLPGraftingRegressor(tol="x"), "tol='x'; give a number between 0 and 1"),
         (sparsepath.MLPGraftingRegressor(tol=[0.1, "x"]), "tol='x'; give a number between 0 and 1"),
@@ -37,7 +37,7 @@ def test_parameters(model, words):
 def test_columns_of_pandas_that_are_neither_numbers_text_nor_dates(values, kind):
     frame = pd.DataFrame(X, columns=list("abcd")).assign(p=values)
     model = sparsepath.TableSelector(sparsepath.SparseRLSRegressor())
-    with pytest.raises(InputError, match=f"'p' holds {kind}.*neither numbers, text nor dates"):
+    with pytest.raises(InputError, match=f"'p' holds {kind}.*not numbers, text or dates"):
         model.fit(frame, y)
 
 

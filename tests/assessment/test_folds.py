@@ -118,7 +118,7 @@ def test_answers_of_yes_and_no_are_judged_as_samples():
 def test_copies_on_both_sides_are_told_of():
     X, y = problem(0)
     rows = np.r_[np.arange(37), 4, 5, 30]
-    with pytest.warns(PathWarning, match="6 rows that validation leaves out have copies"):
+    with pytest.warns(PathWarning, match="6 rows held out by validation have copies"):
         parts_of(KFold(10), X[rows], y[rows])
     with pytest.warns(PathWarning, match="3 rows"):
         parts_of([(np.arange(37), np.arange(37, 40))], X[rows], y[rows])
@@ -183,7 +183,7 @@ def test_in_the_order_of_time():
     assert len(parts_of("time", X[:12], y[:12]).splits) == 2
     with pytest.raises(InputError, match="needs 12 rows"):
         parts_of("time", X[:11], y[:11])
-    with pytest.raises(InputError, match="leave groups out"):
+    with pytest.raises(InputError, match="remove groups"):
         parts_of("time", X, y, groups=np.arange(37) % 5)
 
 
@@ -200,7 +200,7 @@ def test_labels_of_any_kind_and_several_targets():
 def test_fewer_cases_than_folds():
     X, y = problem(3, n=4)
     assert len(parts_of(10, X, y).splits) == 4
-    with pytest.raises(InputError, match="the same"):
+    with pytest.raises(InputError, match="are equal"):
         parts_of(10, np.ones((5, 2)), np.ones(5))
     with pytest.raises(InputError, match="one group"):
         parts_of(10, X, y, groups=np.zeros(4))

@@ -59,7 +59,9 @@ def test_a_fit_tells_the_error_of_the_folds_that_are_done(model, data, target):
             signal.raise_signal(signal.SIGINT)
 
     model = model.set_params(callback=press, validation=10)
-    with pytest.warns(PathWarning, match=r"of what was done \(10-fold, 4 of 10 parts\)"):
+    with pytest.warns(
+        PathWarning, match=r"use only the completed parts \(10-fold, 4 of 10 parts\)"
+    ):
         model.fit(data, target)
     model.set_params(callback=None)
     classes = isinstance(model, GraftingClassifier)

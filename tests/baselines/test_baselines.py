@@ -217,7 +217,7 @@ REFUSED = {
     "svm length": (lambda: svm_wrapper(X3, Y3[:4], 1.0, 2), "inconsistent numbers of samples"),
     "alpha 0": (lambda: low_rank_path(X3, Y3, alpha=0.0), "above zero"),
     "alpha": (lambda: low_rank_path(X3, Y3, alpha="loo"), "alpha='loo'"),
-    "start": (lambda: random_path(X3, Y3, start=[0]), "leave start out"),
+    "start": (lambda: random_path(X3, Y3, start=[0]), "remove start"),
     "three classes": (lambda: l1_linear(X3, [0, 1, 2, 0, 1, 2], 0.1), "3 classes"),
     "one class": (lambda: l1_network(X3, np.ones(6), 0.1), "1 classes"),
     "l1": (lambda: l1_linear(X3, Y3, -0.1), "l1=-0.1"),

@@ -308,7 +308,7 @@ def test_rows_that_are_not(run: Run, tmp_path: Path) -> None:
 def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "cell.csv"
     file.write_text("age,split,y\n59.0,a,1\n,a,1\n60,b,2\nn.d.,a,3\n61,a,4\n")
-    words = "column 'age' is numbers but for 'n.d.' in row 4"
+    words = "column 'age' is numbers except 'n.d.' in row 4"
     refused(run("select", file, "--target", "y", "--drop", "split"), words)
     refused(run("select", file, "--target", "y", "--rows", "split=a"), words)
     file.write_text("age,y\n1,1\n" + "z" * 10_000 + ",2\n")
@@ -348,7 +348,7 @@ def test_text_that_is_not_utf8(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "towns.csv"
     file.write_bytes("\n".join(["a,town,y", *rows]).encode("latin-1"))
     done = run("select", file, "--target", "y")
-    refused(done, "column 'town' is no text in UTF-8", "--encoding latin-1")
+    refused(done, "column 'town' is not UTF-8 text", "--encoding latin-1")
     assert run("select", file, "--target", "y", "--drop", "town", "--quiet").code == 0
     done = run("select", file, "--target", "y", "--encoding", "latin-1", "--json")
     assert json.loads(done.out)["n_features"] == 2
@@ -391,7 +391,7 @@ def test_names_for_columns_that_have_none(run: Run, files: dict[str, Path], tmp_
         assert found == run("predict", out / "model.json", files[kind]).out != ""
         done = run("select", files[kind], *target, "--names", few)
         refused(done, "few.txt has 2 names, one a line, and", f"has {11 if target else 10} columns")
-    refused(run("select", files["csv"], "--target", "sex", "--names", few), "names of its own")
+    refused(run("select", files["csv"], "--target", "sex", "--names", few), "its own names")
 
 
 def test_a_draw_of_rows(run: Run, files: dict[str, Path], tmp_path: Path) -> None:

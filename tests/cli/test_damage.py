@@ -47,7 +47,9 @@ def test_npz_that_unpacks_to_more_than_memory(run: Run, tmp_path: Path, monkeypa
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((1000, 1000)), y=np.zeros(1000))
     monkeypatch.setattr(formats, "memory", lambda: 10**6)
     refused(
-        run("select", tmp_path / "bomb.npz", "--target", "y"), "unpacks to 0.00801 GB", "memory"
+        run("select", tmp_path / "bomb.npz", "--target", "y"),
+        "takes 0.00801 GB uncompressed",
+        "memory",
     )
 
 
@@ -151,7 +153,7 @@ def test_predictions_never_replace_what_is_read(run: Run, files, tmp_path: Path)
     (tmp_path / "link.csv").symlink_to(data)
     for output in (data, tmp_path / "link.csv", tmp_path / "." / "data.csv", model):
         before = output.read_bytes()
-        refused(run("predict", model, data, "--out", output), "the file that is read")
+        refused(run("predict", model, data, "--out", output), "the input file")
         assert output.read_bytes() == before
 
 
@@ -163,7 +165,7 @@ def test_results_never_replace_the_data(run: Run, files, tmp_path: Path) -> None
         else:
             data.symlink_to(tmp_path / "path.csv")
         done = run("select", data, "--target", "progression", "--out", tmp_path)
-        refused(done, "path.csv", "the file that is read")
+        refused(done, "path.csv", "the input file")
     assert (tmp_path / "path.csv").read_bytes() == files["csv"].read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["link.csv", "path.csv"]
 
@@ -174,12 +176,12 @@ def test_the_demo_leaves_the_files_of_others(run: Run, tmp_path: Path) -> None:
     assert run("demo", "--out", out).code == 0, "its own files it may replace"
     data = out / "diabetes.csv"
     data.write_text(data.read_text().replace("59", "58", 1))
-    refused(run("demo", "--out", out), "diabetes.csv", "not as the demo wrote it")
+    refused(run("demo", "--out", out), "diabetes.csv", "not written by the demo")
     for name in ("index.html", "diabetes.csv", "path.json"):
         folder = tmp_path / f"of {name}"
         folder.mkdir()
         (folder / name).write_text("mine")
-        refused(run("demo", "--out", folder), name, "which no demo wrote")
+        refused(run("demo", "--out", folder), name, "not from a demo")
         assert (folder / name).read_text() == "mine"
         assert len(os.listdir(folder)) == 1
 

@@ -140,13 +140,13 @@ def test_models_that_are_none(run: Run, files, tmp_path: Path) -> None:
     half = tmp_path / "half.json"
     whole = (tmp_path / "model.json").read_bytes()
     half.write_bytes(whole[: len(whole) // 2])
-    refused(run("predict", half, data), "cut or damaged")
+    refused(run("predict", half, data), "truncated or damaged")
     place = whole.index(b'"intercept"')
     digit = next(i for i in range(place, len(whole)) if whole[i : i + 1].isdigit())
     half.write_bytes(
         whole[:digit] + b"%d" % (9 - int(whole[digit : digit + 1])) + whole[digit + 1 :]
     )
-    refused(run("predict", half, data), "was changed")
+    refused(run("predict", half, data), "was modified")
     half.write_bytes(whole.replace(b'"schema_version": 1', b'"schema_version": 7'))
     refused(run("predict", half, data), "its version is 7")
     joblib.dump({"a": 1}, half)
@@ -206,4 +206,4 @@ def test_rows_ranked_by_risk_in_sql(run: Run, tmp_path: Path) -> None:
 def test_numbers_have_no_probability_in_sql(run: Run, files, tmp_path: Path) -> None:
     assert run("select", files["csv"], "--target", "progression", "--out", tmp_path).code == 0
     done = run("export", tmp_path / "model.json", "--to", "sql-probability")
-    refused(done, "predicts numbers, which have no probabilities; use sql")
+    refused(done, "a regression model has no probabilities; use sql")

@@ -117,7 +117,7 @@ def test_another_place_is_named_on_the_command_line(run: Run, result: Path, tmp_
     alone = Path("alone")
     alone.mkdir()
     shutil.copy(result / "run.toml", alone)
-    refused(run("run", alone / "run.toml"), "does not lie beside a result", "--out")
+    refused(run("run", alone / "run.toml"), "is not next to a result", "--out")
     shutil.move(result, "moved")
     assert "The result is the same." in run("run", "moved/run.toml").err
     assert not result.exists()
@@ -148,4 +148,4 @@ def test_damage_is_one_sentence(run: Run, result: Path) -> None:
         refused(run("run", file), "is damaged: it.data")
     for name in ("x" * 300, "a\x00b", "gone.csv"):
         write(file, {**whole, "data": {"file": name, "sha256": "0"}})
-        refused(run("run", file), "is not there")
+        refused(run("run", file), "does not exist")

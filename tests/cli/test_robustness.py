@@ -155,7 +155,7 @@ def test_missing_values_in_passes_of_files_that_are_no_tables(
     run: Run, files: dict[str, Path], kind: str
 ) -> None:
     given = ["--memory", "1GB", "--missing", "median", *QUICK]
-    refused(run("select", files[kind], *given), f"diabetes.{kind} is no table", "Parquet")
+    refused(run("select", files[kind], *given), f"diabetes.{kind} is not a table", "Parquet")
 
 
 @pytest.mark.parametrize("memory", IN_PASSES)
@@ -176,7 +176,7 @@ def test_sparse_columns_whose_squares_overflow(tmp_path: Path) -> None:
     rows = (f"{i % 7} 1:{i}e160 2:{i % 3}\n" for i in range(20))
     (tmp_path / "a.svm").write_text("".join(rows))
     done = program("select", tmp_path / "a.svm", *QUICK, "--task", "regression")
-    refused(done, "squares floating point cannot hold")
+    refused(done, "squares exceed the range of floating point")
 
 
 # Options

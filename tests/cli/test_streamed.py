@@ -157,7 +157,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
     folder, file = written(tmp_path, 300, 8), tmp_path / "moves.json"
     asked = ["select", str(folder), "--target", "y", "--no-validation", "--choose", "4"]
     for more, words in (
-        ([], "--resume goes on from a file: give --checkpoint FILE too"),
+        ([], "--resume needs a checkpoint: add --checkpoint FILE"),
         (["--checkpoint", str(file)], f"there is no checkpoint {file}"),
     ):
         assert main([*asked, *more, "--resume"]) != 0
@@ -185,7 +185,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
         (["--memory", "1GB", "--class-weight", "y=1"], "--class-weight needs data in memory"),
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
-        (["--memory", "1GB", "--sheet", "1"], "has no sheets; leave --sheet out"),
+        (["--memory", "1GB", "--sheet", "1"], "has no sheets; remove --sheet"),
         (["--memory", "1GB", "--decimal", ","], "decimal: that is said of CSV files"),
         (["--memory", "1GB", "--missing", "drop-rows"], "needs data in memory; use median or"),
     ],

@@ -102,7 +102,7 @@ def test_a_format_of_dates(run: Run, sales: Path) -> None:
     table = pd.read_csv(sales)
     model = load_model(out / "model.json")
     assert model.predict(table).tolist() == found["prediction"]
-    with pytest.raises(InputError, match="no date of the format"):
+    with pytest.raises(InputError, match="not match the date format"):
         model.predict(table.assign(built=table["us"]))
     python = TableSelector(dates="parts", date_format={"built": "%d.%m.%Y"})
     python.fit(table[["area", "built"]], table["price"])
@@ -119,7 +119,7 @@ def test_formats_by_column(run: Run, sales: Path) -> None:
     [
         ((), "--date-format '%d.%m.%Y'"),
         (("--date-format", "us=%m/%d/%Y"), "column 'built' holds dates written as"),
-        (("--date-format", "built=%m.%d.%Y"), "which is no date of the format '%m.%d.%Y'"),
+        (("--date-format", "built=%m.%d.%Y"), "which does not match the date format '%m.%d.%Y'"),
         (("--date-format", "bilt=%d.%m.%Y"), "there is no column 'bilt'"),
         (("--date-format", "dd.mm.yyyy"), "must be written with %d for the day"),
     ],

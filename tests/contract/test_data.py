@@ -161,8 +161,8 @@ def test_splits_with_rows_on_both_sides_are_refused(name, parameter):
         pytest.skip(f"it has no {parameter}")
     rows = np.arange(len(X))
     for splits, why in (
-        ([(rows, rows)], "training part too"),
-        ([(rows[:20], rows[20:]), (rows[10:], rows[:20])], "training part too"),
+        ([(rows, rows)], "also in its training"),
+        ([(rows[:20], rows[20:]), (rows[10:], rows[:20])], "also in its training"),
         ([(rows[:20], rows + 1)], "names row"),
         ([rows, rows], "(not a pair|split these data)"),
         ([], "no splits"),

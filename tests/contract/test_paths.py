@@ -210,7 +210,7 @@ def test_the_path_is_the_same_after_json(name, fitted, tmp_path):
     assert tuple(loaded.models) == tuple(path.models)
     for size, small in loaded.models.items():
         assert (small.predict(NEW) == path.models[size].predict(NEW)).all()
-    with pytest.raises(AttributeError, match="a path is a record"):
+    with pytest.raises(AttributeError, match="a path is read-only"):
         path.method = "another"
 
 

@@ -81,10 +81,10 @@ USED = {0: ["x0", "x3"], 1: ["x1", "x4"]}
         ),
         (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 5, 0), ["x0", "x3"]),
         (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 5, 1), ["x1", "x4"]),
-        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 4, 1), "beyond doubt"),
-        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 6, 0), "beyond doubt"),
+        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 4, 1), "reliably"),
+        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 6, 0), "reliably"),
         (Layout(BY_PLACE, 6, target=5), Layout(BY_NUMBER, 5, 1), ["x1", "x4"]),
-        (Layout(BY_PLACE, 6, target=1), Layout(BY_NUMBER, 5, 1), "beyond doubt"),
+        (Layout(BY_PLACE, 6, target=1), Layout(BY_NUMBER, 5, 1), "reliably"),
         # arrays on arrays: as many columns, or without the target if it came last
         (Layout(BY_PLACE, 6, target=5), Layout(BY_PLACE, 6), ["x0", "x3"]),
         (Layout(BY_PLACE, 6, target=5), Layout(BY_PLACE, 5), ["x0", "x3"]),
@@ -99,8 +99,8 @@ USED = {0: ["x0", "x3"], 1: ["x1", "x4"]}
         (Layout(BY_NUMBER, 5, 1), Layout(BY_NAME, 6, 1), ["x1", "x4"]),
         (Layout(BY_NUMBER, 5, 1), Layout(BY_NAME, 5, 0), "lacks the column 'x5'"),
         (Layout(BY_PLACE, 5), Layout(BY_NAME, 5, 1), "lacks the column 'x0'"),
-        (Layout(BY_NAME, 5), Layout(BY_PLACE, 5), "knows its columns by name"),
-        (Layout(BY_NAME, 5), Layout(BY_NUMBER, 5), "knows its columns by name"),
+        (Layout(BY_NAME, 5), Layout(BY_PLACE, 5), "identifies its columns by name"),
+        (Layout(BY_NAME, 5), Layout(BY_NUMBER, 5), "identifies its columns by name"),
     ],
 )
 def test_which_column_is_which(model: Layout, file: Layout, expected: list[str] | str) -> None:

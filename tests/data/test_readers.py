@@ -394,7 +394,7 @@ def test_pickles_are_refused(tmp_path):
     (tmp_path / "pickle.npy").write_bytes(pickle.dumps([1, 2]))
     np.savez(tmp_path / "objects.npz", X=X, y=np.array([{}] * 4))
     for name in ["objects.npy", "pickle.npy", "objects.npz"]:
-        with pytest.raises(FileError, match=rf"{name}.*pickled objects are refused"):
+        with pytest.raises(FileError, match=rf"{name}.*pickled objects are not read"):
             read_table(tmp_path / name)
 
 

@@ -68,7 +68,9 @@ def test_a_sheet_of_a_workbook(tmp_path):
     assert (town.values.tolist(), new.values.tolist()) == (["Bern", "Genf"], [1, 0])
     assert (sold.kind, sold.texts()) == ("date", ["2024-02-29T00:00:00.000000", None])
     two = workbook(tmp_path / "two.xlsx", cars=rows, more=[["y", "a"], [1, 2], [3, 4]])
-    with pytest.raises(InputError, match=r"several sheets, 'cars', 'more'; say which with --sheet"):
+    with pytest.raises(
+        InputError, match=r"several sheets, 'cars', 'more'; choose one with --sheet"
+    ):
         read_table(two, target="y")
     assert read_table(two, target="y", sheet="more").X.tolist() == [[2], [4]]
     with pytest.raises(InputError, match=r"no sheet 'other'; it has 'cars', 'more'"):

@@ -168,7 +168,7 @@ def test_the_unit_of_the_target_changes_nothing():
         )
         assert scaled.ridges_ == pytest.approx(plain.ridges_, rel=1e-4)
     for factor in (1e160, 1e-160):
-        with pytest.raises(InputError, match="cannot hold their squared errors"):
+        with pytest.raises(InputError, match="cannot represent their squared errors"):
             clone(model).fit(problem.X, factor * problem.y)
 
 

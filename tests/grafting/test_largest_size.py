@@ -99,7 +99,7 @@ def test_the_path_starts_where_nothing_has_entered():
 def test_features_without_penalty_count():
     X, y = data()
     factors = np.r_[np.zeros(3), np.ones(22)]
-    with pytest.raises(InputError, match=r"leave 3 features without l1 penalty.*max_features=2"):
+    with pytest.raises(InputError, match=r"leave 3 features unpenalised.*max_features=2"):
         GraftingRegressorCV(l1_factors=factors, max_features=2).fit(X, y)
     model = GraftingRegressorCV(l1_factors=factors, max_features=4, validation=None).fit(X, y)
     assert model.path_.sizes == (3, 4)

@@ -264,7 +264,7 @@ def test_scikit_learn_contract():
 
 def test_messages():
     X = np.random.default_rng(0).standard_normal((20, 3))
-    with pytest.raises(InputError, match="y holds text; if these are classes, say discrete_target"):
+    with pytest.raises(InputError, match="y has text; for classes, use discrete_target"):
         MutualInfoSelector().fit(X, ["a", "b"] * 10)
     with pytest.raises(InputError, match="discrete_target='yes'; use True"):
         MutualInfoSelector(discrete_target="yes").fit(X, X[:, 0])

@@ -356,7 +356,7 @@ def test_constant_inputs_say_nothing_of_budgets():
 
 def test_fits_that_are_not_in_use_need_not_be_finished(data):
     search = SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2, max_iter=2, validation=None)
-    with pytest.warns(PathWarning, match="the network in use is not finished; raise max_iter"):
+    with pytest.warns(PathWarning, match="the network in use has not converged; increase max_iter"):
         search.set_params(choose="min").fit(data.X, data.y)
     assert search.cv_results_["n_unconverged"].tolist() == [2]
     with warnings.catch_warnings():

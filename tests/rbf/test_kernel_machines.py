@@ -363,7 +363,7 @@ def test_no_columns_are_refused():
 @pytest.mark.parametrize("machine", [LSSVMRegressor(), LSSVMForwardRegressor(1)])
 def test_a_gamma_at_the_end_of_the_default_ones_is_told(machine):
     x = np.linspace(0, 1, 12)[:, None]
-    with pytest.warns(PathWarning, match="largest that was tried"):
+    with pytest.warns(PathWarning, match="largest one tried"):
         machine.fit(x, np.exp(x[:, 0]))
 
 

@@ -280,7 +280,7 @@ def test_a_budget_at_the_end_of_what_was_tried_is_told():
     assert not Scale(scale.values, None).ends_at(8.0)
     X = np.random.default_rng(0).uniform(-1, 1, (60, 3))
     y = X[:, 0] + 0.01 * np.random.default_rng(1).standard_normal(60)
-    with pytest.warns(PathWarning, match=r"t = 0\.02 is at the end of what was tried"):
+    with pytest.warns(PathWarning, match=r"t = 0\.02 is at the end of the grid"):
         SparseRBFRegressorCV(rs=2, ts=2, cv=3, relaxed=False).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)  # so large an r takes many steps

@@ -121,7 +121,7 @@ def test_nothing_is_searched_before_the_parameters_are_found_wrong():
 def test_groups_that_cannot_be_put_in_order(labels):
     labels = np.array(labels, dtype=object)
     for estimator in (SparseRLSRegressor(), SparseRLSRegressor(cv=4)):
-        with pytest.raises(InputError, match="groups holds labels that cannot be put in order"):
+        with pytest.raises(InputError, match="groups has labels that cannot be sorted"):
             estimator.fit(X, y, groups=labels)
 
 
@@ -192,7 +192,7 @@ def test_a_column_that_stands_still_in_a_training_part_gets_a_word():
     there = X.copy()
     there[:, 3] = 0.0
     there[2, 3] = 1.0  # in the first fold only: the others do not see it vary
-    with pytest.warns(PathWarning, match="column '3' does not vary in some training part"):
+    with pytest.warns(PathWarning, match="column '3' is constant in a training fold"):
         model = SparseRLSRegressor(3, alpha=0.0, cv=4, choose="min").fit(there, y)
     assert 3 not in set().union(*model.path_.subsets)
     with warnings.catch_warnings():

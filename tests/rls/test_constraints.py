@@ -268,7 +268,7 @@ def test_a_forced_column_brings_its_group_and_none_of_it_leaves(search):
     assert all({0, 1, 2, 3} <= set(subset) for subset in [*path.subsets, *path.replay()])
     with pytest.raises(InputError, match=r"max_features=2 is less than the 4 features .* groups"):
         SparseRLSRegressor(2, **options).fit(X, y)
-    with pytest.raises(InputError, match="'0', '1', '2', '3' enter as one group"):
+    with pytest.raises(InputError, match="'0', '1', '2', '3' form one group"):
         SparseRLSRegressor(6, forbidden=[1], **options).fit(X, y)
 
 
@@ -348,7 +348,7 @@ def test_why_nothing_more_can_enter_is_said():
     ]:
         with pytest.warns(PathWarning, match=words):
             SparseRLSRegressor(**options).fit(X, y)
-    with pytest.raises(InputError, match="floating point cannot hold"):
+    with pytest.raises(InputError, match="exceed the range of floating point"):
         SparseRLSRegressor(forced=[0]).fit(X, y * 1e-200)
     groups = {"search": "backward", "feature_groups": [0, 0, 1, 2, 3]}
     assert SparseRLSRegressor(forced=[0], **groups).fit(X, y).path_.sizes == (2, 3, 4, 5)

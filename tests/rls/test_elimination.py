@@ -137,16 +137,16 @@ def test_what_it_refuses():
     case = make("tall", m=20, n=5, seed=1)
     model = Elimination(design_of(case.X), case.Y, 1.0, SQUARED)
     model.begin(range(5))
-    with pytest.raises(InputError, match="not chosen"):
+    with pytest.raises(InputError, match="not selected"):
         model.drop(7)
     for what in (lambda: model.add(1), model.best_addition):
-        with pytest.raises(InputError, match="only drops"):
+        with pytest.raises(InputError, match="only removes"):
             what()
     assert model.best_removal([]) is None
     X = np.column_stack([case.X, case.X[:, 0]])
     splits = list(KFold(3).split(X))
     for options in ({}, {"splits": splits}):
-        with pytest.warns(PathWarning, match="begins without '5'"):
+        with pytest.warns(PathWarning, match="starts without '5'"):
             trail = search(design_of(X), case.Y, 0.0, 0, search="backward", **options)
         assert set(trail.start) == set(range(5))
     with pytest.raises(InputError, match="feature 5 is collinear"):

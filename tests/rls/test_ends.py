@@ -286,7 +286,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_lose_the_path(tmp_path, mo
         monkeypatch.setattr("sparsepath.rls.checkpoint.replacing", full)
 
     model = SparseRLSRegressor(checkpoint=file, choose="min", callback=fill)
-    with pytest.warns(PathWarning, match="not up to date: cannot write .* goes on without"):
+    with pytest.warns(PathWarning, match="out of date: cannot write .* continues without"):
         path = model.fit(X, y).path_
     assert plain(path) == plain(SparseRLSRegressor(choose="min").fit(X, y).path_)
     with pytest.raises(FileError, match="no space"):  # from the start it is a mistake
@@ -324,18 +324,18 @@ def test_backward_leaves_copies_out_by_name(cv):
     y = X[:, 0] - X[:, 2] + rng.standard_normal(40)
     frame = pd.DataFrame(np.c_[X, X[:, 0], X[:, 1] + X[:, 2]], columns=list("abcdef"))
     options = {"search": "backward", "alpha": 0.0, "cv": cv, "choose": "min"}
-    with pytest.warns(PathWarning, match="begins without 'e', 'f': collinear"):
+    with pytest.warns(PathWarning, match="starts without 'e', 'f': collinear"):
         path = SparseRLSRegressor(**options).fit(frame, y).path_
     short = SparseRLSRegressor(**options).fit(X, y).path_
     assert path.subsets == short.subsets
     np.testing.assert_allclose(path.errors, short.errors, rtol=1e-10)
-    with pytest.warns(PathWarning, match="begins without 'a', 'f'"):  # what is forced comes first
+    with pytest.warns(PathWarning, match="starts without 'a', 'f'"):  # what is forced comes first
         path = SparseRLSRegressor(forced=["e"], **options).fit(frame, y).path_
     assert all(4 in subset for subset in path.subsets)
-    with pytest.warns(PathWarning, match="begins without 'a', 'd', 'f'"):  # a child goes along
+    with pytest.warns(PathWarning, match="starts without 'a', 'd', 'f'"):  # a child goes along
         SparseRLSRegressor(forced=["e"], parents={"d": ["a"]}, **options).fit(frame, y)
     forward = {"alpha": 0.0, "cv": cv, "choose": "min", "max_features": 3}
-    with pytest.warns(PathWarning, match="start set begins without 'e'"):
+    with pytest.warns(PathWarning, match="start set starts without 'e'"):
         SparseRLSRegressor(start=["a", "e"], **forward).fit(frame, y)
     with pytest.raises(InputError, match=r"forced: column 'e' is collinear .* larger alpha"):
         SparseRLSRegressor(forced=["a", "e"], **options).fit(frame, y)
@@ -358,7 +358,7 @@ def test_backward_begins_without_what_does_not_vary_in_a_training_part():
         rare = np.where(np.arange(40) < 2, rng.normal(), rng.normal())  # only in the first fold
         y = X[:, 0] + rng.standard_normal(40)
         options = {"search": "backward", "alpha": 0.0, "cv": KFold(5), "choose": "min"}
-        with pytest.warns(PathWarning, match="begins without '4': collinear"):
+        with pytest.warns(PathWarning, match="starts without '4': collinear"):
             path = SparseRLSRegressor(**options).fit(np.c_[X, rare], y).path_
         assert plain(path)[1] == plain(SparseRLSRegressor(**options).fit(X, y).path_)[1]
 
@@ -377,7 +377,7 @@ def test_backward_that_cannot_begin_says_so_without_warnings_of_numpy():
     ("options", "words"),
     [
         ({"choose": "mn"}, "cannot choose by 'mn'"),
-        ({"choose": 5.0}, "a size is an integer, as 5; a float is a part"),
+        ({"choose": 5.0}, "a size is an integer, such as 5; a float is a fraction"),
         ({"choose": 3, "max_features": 2}, "no path can have: max_features=2"),
         ({"choose": 3, "max_features": 2, "search": "backward"}, "max_features=2"),
         ({"choose": 6}, "there are only 5 features"),
@@ -399,7 +399,7 @@ def test_an_impossible_choice_is_refused_before_the_search(options, words):
 def test_a_size_that_was_not_reached_gives_the_nearest(alpha):
     X, rng = noise()
     y = rng.standard_normal(100)
-    with pytest.warns(PathWarning, match="no size 5, only 0-1; size 1, the nearest"):
+    with pytest.warns(PathWarning, match="no size 5, only 0-1; the nearest size, 1"):
         model = SparseRLSRegressor(choose=5, alpha=alpha, stop=Patience(1)).fit(X, y)
     assert len(model.selected_) == 1
     with pytest.warns(PathWarning, match="no size 3"):

@@ -124,7 +124,7 @@ REFUSED = {
     "parents": ({"parents": {1: [0]}}, "parents"),
     "start": ({"start": [1]}, "start"),
     "stop": ({"stop": rls.Patience(2)}, "stop"),
-    "checkpoint": ({"checkpoint": "file"}, "keeps no checkpoint"),
+    "checkpoint": ({"checkpoint": "file"}, "does not support checkpoints"),
 }
 
 

@@ -212,7 +212,7 @@ def test_what_cannot_be_is_refused():
     for options, words in [
         ({"parents": {"ab": ["a", "d"]}}, "no column 'd'"),
         ({"parents": {"ab": "a"}}, "a list of columns"),
-        ({"parents": {"a": ["b"], "b": ["ab"], "ab": ["a"]}}, "comes after itself"),
+        ({"parents": {"a": ["b"], "b": ["ab"], "ab": ["a"]}}, "is its own parent"),
         ({"parents": parents, "forced": ["ab", "a"]}, "not all its parents"),
         ({"parents": parents, "start": ["bc"]}, "not all its parents"),
         ({"start": ["a"], "forbidden": ["a"]}, "'a' is both in the start set and forbidden"),

@@ -397,7 +397,7 @@ def test_nearly_collinear_columns_against_exact_arithmetic(noise, alpha, form):
 
 def test_backward_from_collinear_columns_says_so():
     case = make("duplicate", m=20, n=5, seed=16)
-    with pytest.warns(PathWarning, match="begins without .* collinear"):
+    with pytest.warns(PathWarning, match="starts without .* collinear"):
         SparseRLSRegressor(search="backward", alpha=0.0).fit(case.X, case.Y[:, 0])
 
 

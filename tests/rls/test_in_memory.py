@@ -272,9 +272,9 @@ def test_some_features_only_and_none():
     assert model.best_removal([]) is None
     first = model.best_addition((3, 4))
     assert model.best_addition((3, 4)) == first
-    with pytest.raises(InputError, match="chosen already"):
+    with pytest.raises(InputError, match="already selected"):
         model.add(2)
-    with pytest.raises(InputError, match="not chosen"):
+    with pytest.raises(InputError, match="not selected"):
         model.drop(5)
 
 

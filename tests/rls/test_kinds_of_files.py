@@ -189,7 +189,7 @@ def test_text_that_changes_after_its_conversion_is_named(tmp_path, frame):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("a b y\n1 2 3\n4 5 6\n", "parted by blanks are read in memory only"), ("", "empty")],
+    [("a b y\n1 2 3\n4 5 6\n", "separated by blanks are read in memory only"), ("", "empty")],
 )
 def test_text_that_cannot_be_converted_is_named(tmp_path, text, words):
     (tmp_path / "a.csv").write_text(text)

@@ -263,7 +263,7 @@ def test_queries_are_routed():
 
 def test_what_cannot_be_ranked_is_refused(monkeypatch):
     X, y, queries, _ = ranked(12, m=20, n=3)
-    with pytest.raises(InputError, match="one query only"):
+    with pytest.raises(InputError, match="only one query"):
         SparseRankRLS().fit(X, y, groups=np.zeros(20))
     with pytest.raises(InputError, match="constant within every query"):
         SparseRankRLS().fit(X, queries.astype(float), groups=queries)
@@ -271,7 +271,7 @@ def test_what_cannot_be_ranked_is_refused(monkeypatch):
         SparseRankRLS().fit(X, y, groups=queries[:-1])
     with pytest.raises(InputError, match="at least 4"):
         SparseRankRLS().fit(X[:3], y[:3])
-    with pytest.raises(InputError, match="not with feature_groups"):
+    with pytest.raises(InputError, match="does not support feature_groups"):
         SparseRankRLS(feature_groups=[0, 0, 1]).fit(X, y)
     with pytest.raises(InputError, match="alpha='loo'"):
         SparseRankRLS(alpha="loo").fit(X, y)

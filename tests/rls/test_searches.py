@@ -338,9 +338,9 @@ def test_changes_that_cannot_be_made_are_refused():
     case = make("duplicate", m=20, n=4, seed=7)
     state = state_of(case)
     state.add(1)
-    with pytest.raises(InputError, match="chosen already"):
+    with pytest.raises(InputError, match="already selected"):
         state.add(1)
-    with pytest.raises(InputError, match="not chosen"):
+    with pytest.raises(InputError, match="not selected"):
         state.drop(2)
     twin = next(i for i in range(4) for j in range(i) if np.array_equal(case.X[:, i], case.X[:, j]))
     source = next(j for j in range(twin) if np.array_equal(case.X[:, twin], case.X[:, j]))

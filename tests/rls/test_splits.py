@@ -109,7 +109,7 @@ def test_groups_are_kept_whole(cv, kind):
 @pytest.mark.parametrize(
     ("cv", "groups", "message"),
     [
-        ("loo", np.zeros(M), "one group only"),
+        ("loo", np.zeros(M), "only one group"),
         (9, GROUPS, "more than the 6 groups"),
         (3, np.arange(5), "group of each"),
     ],
@@ -270,11 +270,11 @@ def test_the_standard_error_is_right_on_average():
 def test_a_single_split_falls_back_to_the_least_error():
     X, y = data(9)
     split = ms.ShuffleSplit(1, test_size=0.4, random_state=0)
-    with pytest.warns(PathWarning, match="least error is used instead"):
+    with pytest.warns(PathWarning, match="minimum error is used instead"):
         model = SparseRLSRegressor(4, cv=split).fit(X, y)
     assert len(model.selected_) == model.path_.choose("min")
     seen = []
-    with pytest.warns(PathWarning, match="least error") as told:
+    with pytest.warns(PathWarning, match="minimum error") as told:
         SparseRLSRegressor(4, cv=split, callback=seen.append).fit(X, y)
     assert len(told) == 1
     assert len(seen) == 4

@@ -98,17 +98,17 @@ def test_wrong_features_are_refused(loss):
             state.add(5)
         with pytest.raises(InputError, match="no column 'bb'; did you mean 'b'"):
             state.best_addition(features=["bb"])
-        with pytest.raises(InputError, match="neither a column's name nor its number"):
+        with pytest.raises(InputError, match="neither the name nor the index"):
             state.add(1.5)
         with pytest.raises(InputError, match="action='move'"):
             state.find_best_update("move")
         with pytest.raises(InputError, match="action='swap'"):
             state.apply_update(Update("swap", 1))
-        with pytest.raises(InputError, match="not chosen"):
+        with pytest.raises(InputError, match="not selected"):
             state.drop(2)
         state.add(-1)  # the last column, as everywhere
         assert state.chosen == [4]
-        with pytest.raises(InputError, match="chosen already"):
+        with pytest.raises(InputError, match="already selected"):
             state.add("e")
         assert state.best_addition(features=["a", "d"]).feature in (0, 3)
         state.drop("e")
@@ -190,5 +190,5 @@ def test_an_exchange_is_the_best_addition_after_a_removal(options):
         assert found.error == pytest.approx(best.error)
         assert state.chosen == [0, 3]
         assert state.best_exchange(3, [1, 2, 4], below=best.error * (1 - 1e-6)) is None
-        with pytest.raises(InputError, match="not chosen"):
+        with pytest.raises(InputError, match="not selected"):
             state.best_exchange(1)

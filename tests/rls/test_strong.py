@@ -136,7 +136,7 @@ def test_a_callback_ends_the_search():
 
 def test_what_it_does_not_take():
     X, y = tangled(7)
-    with pytest.raises(InputError, match="keeps no checkpoint"):
+    with pytest.raises(InputError, match="does not support checkpoints"):
         fit("strong", X, y, checkpoint="somewhere")
     with pytest.raises(InputError, match="time_budget=3 is for search='strong'"):
         fit("swap", X, y, time_budget=3)

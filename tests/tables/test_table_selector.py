@@ -220,7 +220,7 @@ def test_what_is_refused_and_what_is_said():
     with pytest.raises(InputError, match=r"different units \('g', 'kg'\)"):
         TablePreparation().fit(pd.DataFrame({"w": ["1 kg", "500 g", "2 kg"]}))
     odd = pd.DataFrame({"w": ["1", "2", "3", "n.d.", "5", "6"]})
-    with pytest.raises(InputError, match=r"numbers but for 'n.d.' in row 4"):
+    with pytest.raises(InputError, match=r"numbers except 'n.d.' in row 4"):
         TablePreparation().fit(odd)
     with pytest.raises(InputError, match="use one of error, median, indicator"):
         TablePreparation(missing="mean").fit(frame)

@@ -88,11 +88,11 @@ def test_a_run_file_repeats_the_run(houses, run, tmp_path, monkeypatch):
     after = json.loads((tmp_path / "result" / "path.json").read_text())
     assert [s["subset"] for s in after["steps"]] == [s["subset"] for s in before["steps"]]
     houses.write_text(houses.read_text().replace("Bern", "Thun"))
-    refused(run("run", tmp_path / "result" / "run.toml"), "is not what it was", "--anyway")
+    refused(run("run", tmp_path / "result" / "run.toml"), "has changed since", "--anyway")
     again = run("run", tmp_path / "result" / "run.toml", "--anyway")
     assert again.code == 0
     (tmp_path / "bad.toml").write_text("schema = 1")
-    refused(run("run", tmp_path / "bad.toml"), "is no run file")
+    refused(run("run", tmp_path / "bad.toml"), "is not a run file")
 
 
 def test_missing_values_other_ways(houses, run):

@@ -162,7 +162,7 @@ def _in_time(n: int, groups: Any, clusters: Rows) -> Parts:
     errors are computed from differences between parts.
     """
     if groups is not None:
-        raise InputError("validation='time' goes by the order of the rows; leave groups out.")
+        raise InputError("validation='time' uses the order of the rows; remove groups.")
     if n < 3 * TIME_FEWEST:
         raise InputError(f"validation='time' needs {3 * TIME_FEWEST} rows, and there are {n}.")
     k = min(TIME_PARTS, n // TIME_FEWEST - 1)
@@ -182,7 +182,7 @@ def _singly(X: Any, y: Any, weights: Any) -> Parts:
     ends = np.flatnonzero(np.diff(case[order])) + 1
     tests = sorted(np.split(order, ends), key=lambda test: int(test[0]))
     if len(tests) < 2:
-        raise InputError("all samples are the same: nothing can be left out.")
+        raise InputError("all samples are equal; there is nothing to hold out.")
     splits = [(np.setdiff1d(rows, test), test) for test in tests]
     return Parts(splits, "leave-one-out", case)
 
@@ -205,9 +205,9 @@ def _warn_of_copies(splits: list[tuple[Rows, Rows]], X: Any, y: Any, weights: An
         seen[test] |= known[case[test]] & counted[test]
     if seen.any():
         warn_user(
-            f"{seen.sum()} rows that validation leaves out have copies, in X and y, among those "
-            "that are kept: their errors are no errors on new data. A number of folds leaves "
-            "copies out together, and so do groups."
+            f"{seen.sum()} rows held out by validation have copies, in X and y, among the "
+            "training rows, so their errors are too low. A number of folds holds "
+            "out copies together, and so do groups."
         )
 
 
@@ -225,7 +225,7 @@ def _folds(
         count = len(np.unique(clusters))
         k = _at_most(k, count, "groups")
         if k < 2:
-            raise InputError("groups has one group only: nothing can be left out.")
+            raise InputError("groups has only one group; give at least two.")
         repeats = repeats if k < count else 1  # one group at a time: there is one assignment
         deals = [GroupKFold(k)]
         deals += [GroupKFold(k, shuffle=True, random_state=r) for r in range(1, repeats)]
@@ -236,7 +236,7 @@ def _folds(
     first = np.unique(case[counted], return_index=True)[1]  # a row of every case
     k = _at_most(k, len(first), "different samples" if len(first) < len(y) else "samples")
     if k < 2:
-        raise InputError("all samples are the same: nothing can be left out.")
+        raise InputError("all samples are equal; there is nothing to hold out.")
     labels = np.unique(np.asarray(y), return_inverse=True)[1].reshape(len(y), -1)[counted][first]
     repeats = repeats if k < len(first) else 1  # one case at a time: there is one assignment
     strata = labels if classes else np.zeros_like(labels)
@@ -249,7 +249,7 @@ def _folds(
 def _at_most(k: int, count: int, what: str) -> int:
     """Return the number of folds, with a warning if there are fewer cases."""
     if k > max(count, USUAL):  # nobody asked for the usual number
-        warn_user(f"validation={k} is more than the {count} {what}: one is left out at a time.")
+        warn_user(f"validation={k} is more than the {count} {what}; using leave-one-out.")
     return min(k, count)
 
 

@@ -416,7 +416,7 @@ def honest_error(
         choose = found.own
     nothing = None
     if not found.whole:
-        warn_user(f"interrupted: the honest error is of what was done ({found.label}).")
+        warn_user(f"interrupted: the honest error uses the completed parts ({found.label}).")
     elif null:
         with Interruptible():
             nothing = permutation_null(

@@ -582,12 +582,12 @@ def _weights(
 ) -> Floats:
     weights = np.where(counted, given, 0.0)
     if not counted.any():
-        raise InputError("no part that is left out has two samples to compare; use fewer parts.")
+        raise InputError("no held-out part has two samples to compare; use fewer parts.")
     if yardstick.balanced:
         weights = balancing(truth, weights)
     total = weights.sum()
     if not total > 0:
-        raise InputError("no sample of positive weight was left out; use other splits.")
+        raise InputError("no sample with positive weight was held out; use other splits.")
     return weights / total
 
 

@@ -243,7 +243,7 @@ def check_predicts(estimator: Any) -> None:
     if not hasattr(estimator, "predict"):
         name = type(estimator).__name__
         raise InputError(
-            f"{name} predicts nothing that could be judged; put it in a pipeline with a model, as "
+            f"{name} has no predictions to evaluate; put it in a pipeline with a model, such as "
             f"make_pipeline({name}(...), Ridge())."
         )
 
@@ -284,8 +284,8 @@ def _kept(model: Any, n: int) -> NDArray[np.intp]:
             kept = kept[np.flatnonzero(step.get_support())]
         elif _width(step, len(kept)) != len(kept):
             raise InputError(
-                f"{type(step).__name__} in the pipeline makes new columns, so that it cannot be "
-                "linked to selected columns; apply it to the data before."
+                f"{type(step).__name__} in the pipeline creates new columns, which cannot be "
+                "mapped to columns of the data; apply it to the data first."
             )
     return kept
 

@@ -262,15 +262,15 @@ def stability(
     """
     if not selects_columns(estimator):
         raise InputError(
-            f"{type(estimator).__name__} chooses among the samples, and no half has those of "
-            "another: there is nothing that could be chosen again."
+            f"{type(estimator).__name__} selects samples, and two halves have no "
+            "samples in common; stability needs a selector of columns."
         )
     given = with_groups(estimator, fit_params, groups)
     X, y, given, _ = data_by_rows(X, y, given, LOADED)
     if isinstance(X, Source):
         raise InputError(
-            f"the data have {X.shape[0]:,} x {X.shape[1]:,} numbers, and stability holds up to "
-            f"{LOADED:,} of them in memory; use some of the rows."
+            f"the data have {X.shape[0]:,} x {X.shape[1]:,} numbers, and stability reads up to "
+            f"{LOADED:,} of them into memory; use a sample of the rows."
         )
     halves = halves_of(estimator, y, n_halves, groups, random_state)
     check_repeats(estimator)

@@ -85,7 +85,7 @@ def validated(
             )
     except InputError as error:
         if not auto:
-            raise InputError(f"validation: with a part of the data left out, {error}") from error
+            raise InputError(f"validation: with part of the data held out, {error}") from error
         warn_user(
             f"there is no honest error, and the size is chosen by the criterion of the search: "
             f"with a part of the data left out, {error}"
@@ -160,8 +160,7 @@ def wanted(estimator: Any, n_samples: int) -> Any:
     if validation is not None and not hasattr(estimator, "predict"):
         if not auto:
             raise InputError(
-                f"{type(estimator).__name__} predicts nothing that validation could judge; use "
-                "validation=None."
+                f"{type(estimator).__name__} has no predictions to validate; use validation=None."
             )
         return None
     if auto:
@@ -196,8 +195,8 @@ def judged(
         return path, None
     if not found.whole:
         warn_user(
-            "the validation was interrupted: the honest error, and the size that is chosen by it, "
-            f"are of what was done ({found.label})."
+            "the validation was interrupted: the honest error and the chosen size "
+            f"use only the completed parts ({found.label})."
         )
     path = attach(path, found)
     record = told(found, path.settle(rule), rule)

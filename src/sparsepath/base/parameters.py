@@ -80,7 +80,7 @@ def flag(name: str, value: object) -> bool:
 def function(name: str, value: Any) -> Any:
     """Check that a value is callable or None."""
     if value is not None and not callable(value):
-        raise InputError(f"{name}={value!r} cannot be called; give a function, or None.")
+        raise InputError(f"{name}={value!r} is not callable; give a function, or None.")
     return value
 
 

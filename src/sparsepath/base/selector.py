@@ -196,4 +196,4 @@ def check_weights_taken(estimator: Any, given: Mapping[str, Any]) -> None:
     """Raise an error if a selector without sample weights receives them."""
     weighted = given.get("sample_weight") is not None and isinstance(estimator, PathSelector)
     if weighted and not has_fit_parameter(estimator, "sample_weight"):
-        raise InputError(f"{type(estimator).__name__} takes no sample weights.")
+        raise InputError(f"{type(estimator).__name__} does not support sample weights.")

@@ -171,7 +171,7 @@ def random_path(
         Errors and models as greedy RLS would have them for these subsets.
     """
     if "start" in options:
-        raise InputError("random_path draws the order of all features; leave start out.")
+        raise InputError("random_path draws the order of all features; remove start.")
     n = check_features(Call(), X, reset=True).shape[1]
     order = np.random.default_rng(seed_of(random_state)).permutation(n)
     return rls_path(X, y, start=order.tolist(), **options)
@@ -181,7 +181,7 @@ def _check_measure(measure: str, estimator: Any) -> None:
     one_of("measure", measure, MEASURES)
     if measure != "squared" and not is_classifier(estimator):
         name = type(estimator).__name__
-        raise InputError(f"measure={measure!r} needs a classifier, and {name} is none.")
+        raise InputError(f"measure={measure!r} needs a classifier, which {name} is not.")
     if measure == "log" and not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise InputError(f"measure='log' needs predict_proba, which {name} does not have.")

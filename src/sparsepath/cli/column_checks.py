@@ -226,12 +226,12 @@ def _refuse_huge(table: Table, y: Floats) -> None:
     label = f"{table.source}: target {table.target!r}"
     if largest > HUGE:
         raise InputError(
-            f"{label} has values up to {largest:.3g}, whose squares are more than a computer's "
-            "numbers can hold; divide it by a power of ten."
+            f"{label} has values up to {largest:.3g}, whose squares overflow in floating "
+            "point; divide it by a power of ten."
         )
     if 0 < spread < 1 / HUGE:
         raise InputError(
-            f"{label} varies by {spread:.3g} only, whose square a computer's numbers cannot hold; "
+            f"{label} varies by only {spread:.3g}, whose square underflows in floating point; "
             "multiply it by a power of ten."
         )
 

@@ -288,7 +288,7 @@ def export(arguments: Any) -> None:
     loaded = job.load_model(model, arguments.size)
     made = loaded.export(to, out, dtype=arguments.dtype)
     if out is None and isinstance(made, bytes) and (arguments.json or sys.stdout.isatty()):
-        raise InputError(f"{to} is no text; name a file with --out.")
+        raise InputError(f"{to} is a binary format; name a file with --out.")
     if arguments.json:
         print_document(
             "export",

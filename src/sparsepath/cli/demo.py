@@ -27,13 +27,13 @@ def refuse_others(folder: Path) -> None:
     page = folder / "index.html"
     if there and not (page.is_file() and DEMO_MARK in page.read_text("utf-8", "replace")):
         raise FileError(
-            f"cannot write to {folder}: it has {there[0]}, which no demo wrote; name another "
+            f"cannot write to {folder}: it contains {there[0]}, not from a demo; name another "
             "folder with --out."
         )
     data = folder / "diabetes.csv"
     if data.is_file() and not _is_the_data(data):
         raise FileError(
-            f"cannot write {data}: it is not as the demo wrote it; name another folder with --out."
+            f"cannot write {data}: it was not written by the demo; name another folder with --out."
         )
 
 

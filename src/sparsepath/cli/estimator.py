@@ -87,8 +87,8 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
     largest = min(steps, options.get("max-features", steps))
     if isinstance(rule, int) and rule > largest:
         raise InputError(
-            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} to which "
-            "the path goes" + ("; raise --max-features." if largest < _most(table.X) else ".")
+            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} of "
+            "the path" + ("; raise --max-features." if largest < _most(table.X) else ".")
         )
     if "max-features" in options:
         options["max-features"] = largest
@@ -135,8 +135,8 @@ def _task(problem: Problem, request: SelectionRequest, entry: Method) -> TargetT
     found = problem.task(task)
     if task == "auto" and found.name not in entry.tasks and numbers:
         raise InputError(
-            f"{entry.name} does regression only, and the target, {found.why}, is taken for "
-            "classes; --task regression takes it as it is."
+            f"{entry.name} supports only regression, and the target ({found.why}) is treated as "
+            "classes; use --task regression to treat it as numbers."
         )
     return found
 
@@ -155,7 +155,7 @@ def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None
         return
     for option in IN_MEMORY:
         if option in options:
-            raise InputError(f"--{option} needs data in memory; leave it out.")
+            raise InputError(f"--{option} needs data in memory; remove it.")
     missing = problem.preparing.missing
     if missing not in MISSING:
         raise InputError(

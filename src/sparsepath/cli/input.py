@@ -168,7 +168,7 @@ def read(source: InputSpec) -> Problem:
     if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
         raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
     if len(problem.y) < 2:
-        raise InputError(f"{source.path} has one row only; selection needs at least two.")
+        raise InputError(f"{source.path} has only one row; selection needs at least two.")
     return problem
 
 
@@ -229,7 +229,9 @@ def ready(table: Table, policy: TableOptions) -> tuple[Table, list[Remark]]:
             there &= np.array([text is not None for text in column.texts()])
         left = int(there.sum())
         if left < 2:
-            raise InputError(f"{table.source}: {left} rows have no missing value; two are needed.")
+            raise InputError(
+                f"{table.source}: {left} rows have no missing value; at least two are needed."
+            )
         note = f"Note: {len(raw) - left:,} of {len(raw):,} rows with missing values left out."
         said.append(Remark((), "", False, note))
         raw = raw[there]
@@ -267,7 +269,7 @@ def named(table: Table, file: Path) -> Table:
     """A table whose columns have numbers or places only, with names from a file, one a line."""
     layout = table.layout
     if layout is None or layout.kind == BY_NAME:
-        raise InputError(f"{table.source} has names of its own; leave --names out.")
+        raise InputError(f"{table.source} has its own names; remove --names.")
     try:
         words = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -353,7 +355,7 @@ def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str
     """
     data, drop, keep_index = spec.path, spec.drop, spec.keep_index
     if "sheet" in spec.writing:
-        raise InputError(f"{data} has no sheets; leave --sheet out.")
+        raise InputError(f"{data} has no sheets; remove --sheet.")
 
     def read(columns: Sequence[str] | None) -> Source:
         given: dict[str, Any] = {"weights": spec.weights, "groups": spec.groups, **spec.writing}
@@ -416,7 +418,7 @@ def cluster(address: str | None) -> Iterator[Any]:
         try:
             client = Client(address, timeout=10)
         except (OSError, ValueError) as error:
-            raise InputError(f"--dask {address}: no scheduler answers there.") from error
+            raise InputError(f"--dask {address}: no scheduler responds at this address.") from error
         with client:
             yield client
 
@@ -431,7 +433,7 @@ def local_cluster() -> Any:
         except (RuntimeError, OSError) as error:
             why = str(error).rstrip(".") or type(error).__name__
     raise InputError(
-        f"--dask local: the worker processes do not start ({why}); try again, or leave --dask out."
+        f"--dask local: the worker processes do not start ({why}); try again, or remove --dask."
     )
 
 

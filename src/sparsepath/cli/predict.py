@@ -73,8 +73,8 @@ def load_model(path: Path, size: int | None = None) -> SavedModel:
     if path.name == MODEL and hashlib.sha256(content).hexdigest() != expected:
         # Which features and which coefficients are wanted is then anybody's guess.
         raise FileError(
-            f"cannot use {path}: {beside} is of another run, so that one of the two is not what "
-            "it seems; run select again, or move the model to a folder of its own."
+            f"cannot use {path}: {beside} belongs to another run; "
+            "run select again, or move the model to another folder."
         )
     return model
 
@@ -115,7 +115,7 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
         parts.extend(_columns(model, X) for X in blocks)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if again := [name for name in ids if name in columns]:
-        raise InputError(f"{given.path}: --id {again[0]}: predictions are called so themselves.")
+        raise InputError(f"{given.path}: --id {again[0]}: this is the name of an output column.")
     shown = ids | columns
     if dates is not None:
         shown["prediction"] = written_dates(columns["prediction"], **dates)
@@ -125,7 +125,7 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
         y = y.astype(str)
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
-            f"{given.path}: target {given.target!r} is text, and the model predicts numbers."
+            f"{given.path}: target {given.target!r} is text, but the model predicts numbers."
         )
     return Predictions(shown, figures.on_rows(model, columns, y))
 
@@ -158,7 +158,7 @@ def _sparse_blocks(
     from scipy.sparse import csr_array
 
     if given.ids is not None:
-        raise InputError(f"{given.path}: svmlight files have no column for --id.")
+        raise InputError(f"{given.path}: svmlight files have no columns for --id.")
     table = read_table(given.path, target=given.target, rows=given.rows)
     file = table.layout or Layout(BY_NUMBER, len(table.names))
     called = same_columns(given.path, layout, [names[i] for i in used], file, table.names)

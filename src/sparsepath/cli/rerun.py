@@ -70,11 +70,11 @@ def load(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
-        raise FileError(f"cannot read {file}: it is damaged, or no TOML ({error}).") from error
+        raise FileError(f"cannot read {file}: it is not valid TOML ({error}).") from error
     if record.get("schema") != SCHEMA["schema"]:
-        raise FileError(f"{file} is no run file; sparsepath select --out DIR writes one, {RUN}.")
+        raise FileError(f"{file} is not a run file; sparsepath select --out DIR writes one, {RUN}.")
     if record.get("schema_version") != SCHEMA["schema_version"]:
-        raise FileError(f"{file} is of another version of sparsepath; use that one.")
+        raise FileError(f"{file} was written by another version of sparsepath; use that version.")
     try:
         check(record, RUN_SCHEMA, "it")
     except InputError as error:
@@ -97,9 +97,7 @@ def again(
         raise FileError(f"{file} is damaged: its command must be {', '.join(REPEATED)}.")
     folder = (file.parent if out is None else out).resolve()
     if out is None and not any((folder / name).is_file() for name in ("path.json", "compare.json")):
-        raise FileError(
-            f"{file} does not lie beside a result; name a folder to write to with --out."
-        )
+        raise FileError(f"{file} is not next to a result; name an output folder with --out.")
     where = Path(record["directory"])
     here = where if os.path.isdir(where) and os.access(where, os.X_OK) else Path.cwd()
     data = record.get("data")
@@ -128,8 +126,6 @@ def again(
 
 def _check_data(file: Path, data: Path, expected: str) -> None:
     if not is_file(data):
-        raise FileError(f"{data}, which the run read, is not there.")
+        raise FileError(f"{data}, the input of the run, does not exist.")
     if _mark(data) != expected:
-        raise FileError(
-            f"{data} is not what it was when {file} was written; --anyway runs it all the same."
-        )
+        raise FileError(f"{data} has changed since {file} was written; add --anyway to run it.")

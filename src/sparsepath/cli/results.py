@@ -67,7 +67,7 @@ def refuse_inputs(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
         for given in inputs:
             if same_file(output, given):
                 raise FileError(
-                    f"cannot write {output}: it is the file that is read ({given}); name another "
+                    f"cannot write {output}: it is the input file ({given}); name another "
                     "with --out."
                 )
 

@@ -268,7 +268,7 @@ def loss(option: str, given: str) -> str:
 def check_checkpoint(file: str | Path | None) -> None:
     """Refuse to go on where there is nothing to go on from; several penalties have a file each."""
     if file is None:
-        raise InputError("--resume goes on from a file: give --checkpoint FILE too.")
+        raise InputError("--resume needs a checkpoint: add --checkpoint FILE.")
     path = Path(file)
     if not path.is_file() and not list(path.parent.glob(f"{path.stem}-*{path.suffix}")):
         raise InputError(

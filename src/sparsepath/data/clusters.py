@@ -288,7 +288,7 @@ def open_dask(
         known = list(what.columns)
         named = weights if isinstance(weights, str) else None
         if y is None and target not in known:
-            raise InputError(f"which column is the target? target={target!r} is not one.")
+            raise InputError(f"target={target!r} is not a column.")
         others = [
             name for name in known if name not in ([named] if y is not None else [named, target])
         ]
@@ -307,7 +307,7 @@ def open_dask(
         n = what.shape[1]
         rows = what.to_delayed().ravel().tolist()
     if y is None:
-        raise InputError("a Dask array has no column to be the target: give y.")
+        raise InputError("a Dask array has no target column: give y.")
     beside = [_aligned(vector, what, rows) for vector in (y, weights)]
     hold = dask.delayed(framed if "text" in kinds else held, pure=False)
     parts = [hold(X, *pair) for X, *pair in zip(rows, *beside, strict=True)]
@@ -363,8 +363,8 @@ def _aligned(vector: Any, X: Any, rows: Sequence[Any]) -> list[Any]:
         pieces = np.ravel(np.array(vector.to_delayed(), dtype=object)).tolist()
         if len(pieces) != count:
             raise InputError(
-                f"y or the weights have {len(pieces)} partitions and X has {count}; they must be "
-                "cut alike."
+                f"y or the weights have {len(pieces)} partitions and X has {count}; the "
+                "partitions must match."
             )
         return list(pieces)
     values = np.asarray(vector)

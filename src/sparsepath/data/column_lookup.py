@@ -33,7 +33,9 @@ def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str
     try:
         return names[int(key)]
     except IndexError:
-        raise InputError(f"{path} has {len(names)} columns, so there is no number {key}.") from None
+        raise InputError(
+            f"{path} has {len(names)} columns, so there is no column number {key}."
+        ) from None
     except ValueError:
         known = [*beside, *names[:10_000]]
         lower = {name.lower(): name for name in known}

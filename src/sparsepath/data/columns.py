@@ -48,7 +48,7 @@ def refuse_wide(wide: Flags, names: Names = None) -> None:
     if wide.any():
         which = named_columns(np.flatnonzero(wide), names)
         raise InputError(
-            f"column {which} has numbers whose squares floating point cannot hold "
+            f"column {which} has numbers whose squares exceed the range of floating point "
             "(1e150 and more); divide by their size."
         )
 
@@ -58,7 +58,7 @@ def warn_tiny(tiny: Flags, names: Names = None) -> None:
     if tiny.any():
         which = named_columns(np.flatnonzero(tiny), names)
         warn_user(
-            f"column {which} has numbers whose squares floating point cannot hold "
+            f"column {which} has numbers whose squares exceed the range of floating point "
             "(1e-150 and less) and counts as constant; divide by their size."
         )
 

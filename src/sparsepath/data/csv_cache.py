@@ -70,8 +70,8 @@ def converted(path: Path, memory: float | None = None, **writing: Any) -> Path:
         form = csv_form(path, **writing)
         if form.packed:
             raise InputError(
-                f"{path}: columns parted by blanks are read in memory only; write commas between "
-                "them, or Parquet."
+                f"{path}: columns separated by blanks are read in memory only; use commas between "
+                "them, or convert the file to Parquet."
             )
         form.read.block_size = _block(path, form, memory)
         group = form.read.block_size if memory is None else memory / GROUP
@@ -95,8 +95,8 @@ def _block(path: Path, form: CsvForm, memory: float | None) -> int:
     fixed = WRITER[0] + WRITER[1] * form.n_columns
     if (needed := fixed + BLOCKS * least) > memory:
         raise InputError(
-            f"{path} cannot be converted within {memory / 1e6:.4g} MB: that takes about "
-            f"{needed / 1e6:.0f} MB; allow that (--memory), or convert the file to Parquet."
+            f"{path} cannot be converted within {memory / 1e6:.4g} MB: it takes about "
+            f"{needed / 1e6:.0f} MB; increase --memory, or convert the file to Parquet."
         )
     return max(least, min(block, int((memory - fixed) / BLOCKS)))
 

@@ -80,7 +80,7 @@ def open_files(
         raise InputError(f"{what} has files of different kinds: {', '.join(sorted(kinds))}.")
     (kind,) = kinds
     if writing and kind != "csv":
-        raise InputError(f"{', '.join(writing)}: that is said of CSV files, and these are {kind}.")
+        raise InputError(f"{', '.join(writing)}: only for CSV files, and these are {kind}.")
     texts: list[Path | None] = [None] * len(paths)
     if kind == "csv":
         texts = list(paths)
@@ -88,7 +88,7 @@ def open_files(
         kind = "parquet"
     if kind in ("npy", "svmlight"):
         if y is not None:
-            raise InputError(f"{kind} files have their target in them: give target=..., not y.")
+            raise InputError(f"{kind} files contain their target: give target=..., not y.")
         if weights is not None or columns is not None or groups is not None:
             raise InputError(f"{kind} files have no names for weights=, groups= or columns=.")
         opened = (
@@ -142,7 +142,7 @@ def _joined(opened: list[Source], where: str) -> Source:
     if start < 2:
         raise InputError(f"{where} has {start} rows; at least two are needed.")
     if not joined.n_features:
-        raise InputError(f"{where}: no feature column is left beside the target.")
+        raise InputError(f"{where}: no feature column remains besides the target.")
     return joined
 
 
@@ -164,7 +164,7 @@ def _refuse_unlike(first: Source, other: Source) -> None:
     if unlike := sorted({*first.text} ^ {*other.text}):
         raise InputError(
             f"column {some_of(unlike)} holds numbers in one of {first.where} and {other.where}, "
-            "and text or nothing in the other; fix it, or leave it out."
+            "and text or nothing in the other; fix or drop it."
         )
 
 
@@ -186,7 +186,7 @@ def find(what: Any) -> list[Path]:
         File.of(text)
     found = [path for path in found if not path.name.endswith(CACHE)]
     if not found:
-        raise FileError(f"{text}: there are no such files ({', '.join(SUFFIXES)}).")
+        raise FileError(f"{text}: no files found ({', '.join(SUFFIXES)}).")
     return found
 
 
@@ -198,7 +198,7 @@ def _walked(folder: Path) -> Iterator[Path]:
         seen += len(inner) + len(files)
         if seen > MOST_ENTRIES:
             raise FileError(
-                f"{folder} has more than {MOST_ENTRIES:,} entries, too many to look through; name "
+                f"{folder} has more than {MOST_ENTRIES:,} entries, too many to search; name "
                 f"the files by a pattern, such as '{folder / '*.parquet'}'."
             )
         for name in files:
@@ -220,7 +220,7 @@ def kind_of(path: Path) -> str:
     kind = _known(path)
     if kind is None:
         raise FileError(
-            f"{path}: its kind is not known; use one of {', '.join(SUFFIXES)}, or CSV packed as "
+            f"{path}: unknown file type; use one of {', '.join(SUFFIXES)}, or CSV compressed as "
             ".gz or .bz2."
         )
     return kind
@@ -300,7 +300,7 @@ def _arrow(file: File) -> Iterator[None]:
             if "Not an Arrow file" not in str(error):
                 raise
             raise FileError(
-                f"{file.path} is no Arrow file: a stream of Arrow, or something else; write it as "
+                f"{file.path} is not an Arrow file (Arrow streams are not supported); write it as "
                 "Feather or Parquet."
             ) from error
 
@@ -322,8 +322,8 @@ def _threads(path: object, memory: float | None, each: float) -> int | None:
         return None
     if each > memory:
         raise InputError(
-            f"{path} cannot be read within {memory / 1e6:.4g} MB: its parts, and what is made of "
-            f"them, take about {each / 1e6:.4g} MB; give so much (--memory), or write the file in "
+            f"{path} cannot be read within {memory / 1e6:.4g} MB: its parts, and derived "
+            f"arrays, take about {each / 1e6:.4g} MB; increase --memory, or write the file with "
             "smaller row groups or batches."
         )
     return max(1, int(FOR_THREADS * memory / max(each, 1.0)))

@@ -39,7 +39,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> dict[str, NDArray[Any]]:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
         raise FileError(
-            f"cannot read {path}: workbooks need one more package; install it by pip install "
+            f"cannot read {path}: workbooks need another package: pip install "
             f"'sparsepath[excel]', or save the sheet as CSV and give "
             f"{path.with_suffix('.csv').name}."
         ) from None
@@ -66,7 +66,7 @@ def _rows(path: Path, sheets: dict[str, list[list[Any]]], wanted: str | None) ->
         name: rows for name, rows in sheets.items() if rows and name in (wanted or name, wanted)
     }
     if len(full) > 1:
-        raise InputError(f"{path} has several sheets, {known}; say which with --sheet NAME.")
+        raise InputError(f"{path} has several sheets, {known}; choose one with --sheet NAME.")
     if not full:
         raise FileError(f"cannot read {path}: it is empty.")
     (rows,) = full.values()
@@ -157,7 +157,7 @@ def read_columns(
     path = Path(path)
     kind = file_format(path)
     if sheet is not None and kind != "workbook":
-        raise InputError(f"{path} has no sheets; leave --sheet out.")
+        raise InputError(f"{path} has no sheets; remove --sheet.")
     with reading(path, kind):
         if kind == "workbook":
             found = read_sheet(path, sheet)
@@ -217,8 +217,8 @@ def file_format(path: Path) -> str:
     kind, packed = ending_format(path)
     if kind is None or (packed and kind not in ("CSV", "svmlight")):
         raise FileError(
-            f"cannot read {path}: its ending must be one of {', '.join(ENDINGS)}, and only text "
-            f"formats may be packed as .gz or .bz2."
+            f"cannot read {path}: its suffix must be one of {', '.join(ENDINGS)}, and only text "
+            f"formats may be compressed as .gz or .bz2."
         )
     if size == 0:
         raise FileError(f"cannot read {path}: the file is empty.")
@@ -349,7 +349,7 @@ def _read_numpy(path: Path) -> FileColumns:
         if "pickle" not in str(error) and "Python objects" not in str(error):
             raise
         raise FileError(
-            f"cannot read {path}: not a plain array; pickled objects are refused, because reading "
+            f"cannot read {path}: not a plain array; pickled objects are not read, because reading "
             f"them can run code, so save arrays of numbers or strings instead."
         ) from error
     tables = ["X"] if "X" in arrays else [name for name, a in arrays.items() if a.ndim == 2]
@@ -376,8 +376,8 @@ def _arrays(path: Path) -> dict[str, Array]:
             unpacked = sum(entry.file_size for entry in pack.infolist())
         if unpacked > memory():
             raise FileError(
-                f"cannot read {path}: it unpacks to {unpacked / 1e9:.3g} GB, and this machine has "
-                f"{memory() / 1e9:.3g} GB of memory."
+                f"cannot read {path}: it takes {unpacked / 1e9:.3g} GB uncompressed, and this "
+                f"machine has {memory() / 1e9:.3g} GB of memory."
             )
         stream.seek(0)
         return dict(np.load(stream, allow_pickle=False))

@@ -68,9 +68,9 @@ def same_columns(
     if model.kind == BY_NAME:
         some = ", ".join(map(repr, used[:3]))
         raise InputError(
-            f"{path} has columns without names, and the model knows its columns by name"
+            f"{path} has columns without names, but the model identifies its columns by name"
             + (f" ({some}{', ...' * (len(used) > 3)})" if used else "")
-            + "; give a file that has names."
+            + "; give a file with column names."
         )
     if file.kind == BY_PLACE:
         return _at_places(path, model, used, file)
@@ -85,7 +85,7 @@ def _check_names(path: Path, model: Layout, known: Sequence[str]) -> None:
     if absent:
         raise InputError(
             f"{path} lacks the column {absent[0]!r}: the model was fitted to {_said(model)}, so "
-            "the names must be those."
+            "which must have the same names."
         )
 
 
@@ -117,7 +117,7 @@ def _by_number(path: Path, model: Layout, used: Sequence[str], file: Layout) -> 
             )
         if model.first == 0 and file.first == 1 and last >= model.columns:
             raise InputError(
-                f"{path} has no column 0 and has a column {last}, so that it seems to count from "
+                f"{path} has no column 0 and has a column {last}, so it seems to count from "
                 f"1, and the model was fitted to {_said(model)}; write the file counted from 0."
             )
         return list(used)
@@ -128,8 +128,8 @@ def _by_number(path: Path, model: Layout, used: Sequence[str], file: Layout) -> 
         if file.first == 1 and last == features:
             return [f"x{int(name[1:]) + 1}" for name in used]
     raise InputError(
-        f"{path}: its columns {file.first} to {last} cannot be matched beyond doubt, as the model "
-        f"was fitted to {_said(model)}; give a file laid out like that one."
+        f"{path}: its columns {file.first} to {last} cannot be matched reliably, because the model "
+        f"was fitted to {_said(model)}; give a file with the same layout."
     )
 
 

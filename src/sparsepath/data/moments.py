@@ -91,7 +91,7 @@ def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
         raise InputError(f"y has only one class ({classes[0]!r}); at least two are needed.")
     if len(classes) > MOST_CLASSES:
         raise InputError(
-            f"the target has {len(classes)} different values, which are no classes; use "
+            f"the target has {len(classes)} distinct values, which are not classes; use "
             "SparseRLSRegressor (--task regression)."
         )
     return Coding(classes)

@@ -70,7 +70,7 @@ def open(
             raise InputError(f"groups={groups!r}: give fit an array of them, one for each row.")
         writing["groups"] = groups
     elif writing and not is_path(what):
-        raise InputError(f"{', '.join(writing)}: that is said of CSV files.")
+        raise InputError(f"{', '.join(writing)}: only for CSV files.")
     for recognise, make in KINDS:
         if recognise(what):
             given = {"weights": weights, "columns": columns, "memory": memory, **writing}
@@ -80,7 +80,7 @@ def open(
                 source = make(what, y, target=target, **given)
             return source
     raise InputError(
-        f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
+        f"{type(what).__module__}.{type(what).__name__} is not a supported kind of data; give a "
         "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
         "an array."
     )

@@ -42,7 +42,7 @@ def _joined(a: RawColumn, b: RawColumn) -> RawColumn:
     counts = a.counted() + b.counted()
     if len(counts) > MOST_VALUES:
         raise InputError(
-            f"column {a.name!r} is text with more than {MOST_VALUES:,} different values; is it an "
+            f"column {a.name!r} is text with more than {MOST_VALUES:,} distinct values; is it an "
             "id? Leave it out."
         )
     return replace(a, values=_values(a.kind, counts), counts=counts)

@@ -287,7 +287,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) 
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (allowed := (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npy")):
-        raise FileError(f"cannot write {path}: its ending must be one of {', '.join(allowed)}.")
+        raise FileError(f"cannot write {path}: its suffix must be one of {', '.join(allowed)}.")
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     if (
         len({values.shape for values in arrays.values()}) != 1
@@ -342,7 +342,7 @@ def _sparse_table(
             f"target={target!r} cannot be chosen."
         )
     if len(several(beside)):
-        raise InputError(f"{path}: svmlight files have features and a target, nothing beside.")
+        raise InputError(f"{path}: svmlight files contain only features and a target.")
     with reading(path, "svmlight"):
         X, y = load_svmlight_file(str(path), zero_based=True)
     X = csr_array(X)
@@ -429,7 +429,7 @@ def _refuse(
 ) -> None:
     """Raise one error for all problems with the features, if there are any."""
     if n_features == 0:
-        raise InputError(f"{path}: no feature column is left beside the target.")
+        raise InputError(f"{path}: no feature column remains besides the target.")
     wrong = []
     if text:
         wrong.append(f"text or dates ({example}) in {named_columns(text)}")
@@ -443,6 +443,6 @@ def _refuse(
         columns = str(list(dict.fromkeys([*text, *missing, *infinite])))
         which = f"by drop={columns}" if len(columns) <= MOST_NAMED else "(drop)"
         raise InputError(
-            f"{path} has {', and '.join(wrong)}: {' and '.join(remedies)} first, or leave out what "
+            f"{path} has {', and '.join(wrong)}: {' and '.join(remedies)} first, or drop what "
             f"cannot be used {which}."
         )

@@ -328,7 +328,7 @@ ELSEWHERE = (("dask",), ("dask_expr",), ("pyarrow", "Dataset"), ("polars", "Lazy
 
 def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:
     if y is None:
-        raise InputError("an array has no column to be the target: give y, open(X, y).")
+        raise InputError("an array has no target column: give y, as in open(X, y).")
     if len(y) != what.shape[0]:
         raise InputError(f"y has {len(y)} entries for {what.shape[0]} rows; give one for each.")
     return from_array(what, y, weights)

@@ -77,11 +77,11 @@ def count_groups(groups: ArrayLike, m: int) -> int:
         count = len(np.unique(given))
     except TypeError as error:
         raise InputError(
-            "groups holds labels that cannot be put in order, such as None, or numbers beside "
+            "groups has labels that cannot be sorted, such as None, or numbers mixed with "
             "text; give numbers or text for every sample."
         ) from error
     if count < 2:
-        raise InputError("groups holds one group only; give two or more, or no groups.")
+        raise InputError("groups has only one group; give two or more, or no groups.")
     return count
 
 
@@ -128,7 +128,7 @@ def checked_split(what: str, pair: Any, number: int, everyone: NDArray[np.intp])
             )
         if rows.dtype == np.bool_ and len(rows) != m:
             raise InputError(
-                f"{what}: the {name} part of split {number} has {len(rows)} marks for {m} samples."
+                f"{what}: the {name} part of split {number} has {len(rows)} values for {m} samples."
             )
         if rows.dtype != np.bool_ and len(rows) and not -m <= rows.min() <= rows.max() < m:
             raise InputError(
@@ -140,7 +140,7 @@ def checked_split(what: str, pair: Any, number: int, everyone: NDArray[np.intp])
     inside[parts[0]] = True
     if both := np.count_nonzero(inside[parts[1]]):
         raise InputError(
-            f"{what}: {both} rows of the test part of split {number} are in its training part too, "
-            "so that their errors would be training errors; keep the parts apart."
+            f"{what}: {both} rows of the test part of split {number} are also in its training "
+            "part, which makes their errors too low; remove them from one part."
         )
     return parts[0], parts[1]

@@ -67,8 +67,8 @@ def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> 
             )
         if count > max(MOST_CLASSES_GUESSED, len(y) // 2):
             raise InputError(
-                f"{label} is {why} in {len(y)} rows, too many for classes; name another column, "
-                "or make it numbers for --task regression."
+                f"{label} is {why} in {len(y)} rows, too many classes; name another column, "
+                "or convert it to numbers for --task regression."
             )
     often = count * (2 if labels else ROWS_PER_CLASS) <= len(y)
     doubt = ""

@@ -65,7 +65,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
             ensure_all_finite=False,
         )
     if reset and checked.shape[0] == 1:
-        raise InputError("X has 1 sample only; at least two are needed.")
+        raise InputError("X has 1 sample; at least two are needed.")
     names = getattr(estimator, "feature_names_in_", None)
     dtype = checked.dtype
     if not dtype.isnative:
@@ -108,7 +108,7 @@ def _refuse_dates(values: Any, name: str) -> None:
     if kind in ("M", "m"):
         what = "dates" if kind == "M" else "lengths of time"
         raise InputError(
-            f"{name} holds {what} ({values.dtype}); turn them into numbers first, for instance "
+            f"{name} holds {what} ({values.dtype}); convert them to numbers first, for example "
             "days since the first."
         )
 
@@ -134,8 +134,8 @@ def _refuse_text(X: Any) -> None:
             others.append(name)
     if others:
         raise InputError(
-            f"X holds neither numbers nor text in column {some_of(others)}; make numbers of them, "
-            "or leave them out."
+            f"X has neither numbers nor text in column {some_of(others)}; convert them to numbers, "
+            "or drop them."
         )
     if found:
         raise InputError(
@@ -224,7 +224,7 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     Y = Y.astype(np.float64)
     if not np.isfinite(Y).all():
         kind = "NaN" if np.isnan(Y).any() else "infinity"
-        raise InputError(f"Input y contains {kind}; leave these samples out or impute them first.")
+        raise InputError(f"Input y contains {kind}; drop these samples or impute them first.")
     return Y, plain
 
 
@@ -269,7 +269,7 @@ def _refuse_gaps(labels: NDArray[Any]) -> None:
     if gone:
         raise InputError(
             f"y has no label for {len(gone)} of {len(labels)} samples, the first of them sample "
-            f"{gone[0]}; leave these samples out."
+            f"{gone[0]}; drop these samples."
         )
 
 
@@ -301,11 +301,13 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     if w.min() < 0:
         raise InputError("sample_weight holds negative numbers; weights must be zero or more.")
     if np.count_nonzero(w) < 2:
-        raise InputError("sample_weight is zero for all samples but one or none; two must count.")
+        raise InputError(
+            "sample_weight is positive for fewer than two samples; at least two are needed."
+        )
     if not 1 / LARGEST_WEIGHT < w.max() < LARGEST_WEIGHT:
         raise InputError(
-            f"sample_weight holds numbers of the size of {w.max():.0e}, of whose squares floating "
-            "point cannot hold the sum; divide them by it."
+            f"sample_weight holds numbers of the size of {w.max():.0e}, whose squares in floating "
+            "point overflow; divide all weights by this number."
         )
     return w
 
@@ -314,7 +316,7 @@ def refuse_constant(Y: NDArray[np.float64]) -> None:
     """Raise an error for a constant target."""
     if Y[0, 0] == Y[-1, 0] and (Y[0] == Y).all():
         raise InputError(
-            f"y is constant ({Y[0, 0]:g} for all samples); there is nothing to select for."
+            f"y is constant ({Y[0, 0]:g} for all samples); there is nothing to predict."
         )
 
 
@@ -335,8 +337,8 @@ def refuse_extreme_squares(squares: float, largest: float) -> None:
     fourth = squares * squares
     if not FEW_DIGITS <= fourth < math.inf:
         raise InputError(
-            f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
-            f"errors and the standard errors of these; divide it by {largest:.0e}."
+            f"y has numbers of the size of {largest:.0e}: floating point cannot represent their "
+            f"squared errors and the standard errors of these; divide it by {largest:.0e}."
         )
 
 
@@ -362,7 +364,7 @@ def column_indices(
         else:
             number: object = item
             if isinstance(number, bool) or not isinstance(number, Integral):
-                raise InputError(f"{what}: {item!r} is neither a column's name nor its number.")
+                raise InputError(f"{what}: {item!r} is neither the name nor the index of a column.")
             i = int(number)
             if not -n <= i < n:
                 raise InputError(f"{what}: there is no column {i}; X has columns 0 to {n - 1}.")

@@ -24,7 +24,7 @@ def grid(
         return descending("l1s", l1s)
     count("n_l1s", n_l1s)
     if not 0 < real(least) < 1:
-        raise InputError(f"least={least!r}; give a part of the largest l1, between 0 and 1.")
+        raise InputError(f"least={least!r}; give a fraction of the largest l1, between 0 and 1.")
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
 
 

@@ -80,7 +80,7 @@ class _GraftingCV(LinearGrafting):
         free = int((problem.design.usable & (penalty.l1 == 0)).sum())
         if free > self.max_features:
             raise InputError(
-                f"l1_factors leave {free} features without l1 penalty, which are more than "
+                f"l1_factors leave {free} features unpenalised, more than "
                 f"max_features={self.max_features}; penalise more of them or raise max_features."
             )
         largest = problem.largest_l1(penalty)

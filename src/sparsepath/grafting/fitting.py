@@ -184,7 +184,7 @@ class GraftingProblem:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
                 warn_user(
-                    f"the optimum was reached to {bad:.1e} only, not to tol={options.tol:.1e}; "
+                    f"the solver reached {bad:.1e} instead of tol={options.tol:.1e}; "
                     "larger penalties, or standardize=True, make the problem easier."
                 )
         return GraftingFit(solution, solution.criterion, self.null_model)

@@ -144,7 +144,7 @@ def time_and_event(y: Any, n: int) -> Floats:
     if len(pairs) != n:
         raise InputError(f"inconsistent numbers of samples: y has {len(pairs)}, X has {n}.")
     if not np.isfinite(pairs).all():
-        raise InputError("y has times or events that are missing or infinite; remove those rows.")
+        raise InputError("y has missing or infinite times or events; remove those rows.")
     if (pairs[:, 0] < 0).any():
         raise InputError(f"y has the time {pairs[:, 0].min():g}; times must be zero or more.")
     if not np.isin(pairs[:, 1], (0, 1)).all():

@@ -240,7 +240,7 @@ def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True)
         codes = np.unique(check_labels(y, n_samples), return_inverse=True)[1]
         return core.FAR * codes.astype(np.float64)[None]
     if any(isinstance(value, str) for value in np.ravel(np.asarray(y))):
-        raise InputError("y holds text; if these are classes, say discrete_target=True.")
+        raise InputError("y has text; for classes, use discrete_target=True.")
     Y, _ = check_target(y, n_samples)
     refuse_extremes(Y)
     return standardise(Y)[0] if standardize else np.ascontiguousarray(Y.T)

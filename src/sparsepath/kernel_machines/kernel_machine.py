@@ -40,8 +40,8 @@ def warn_of_end(given: Any, gamma: float, default: Floats) -> None:
     """Say so if the best gamma is the largest of the default ones: a larger one may be better."""
     if isinstance(given, str) and gamma >= default[-1]:
         warn_user(
-            f"the best gamma = {gamma:.3g} is the largest that was tried: the data have next to no "
-            "noise, or repeat themselves. Give a list of gammas that goes further."
+            f"the best gamma = {gamma:.3g} is the largest one tried: the data have almost no "
+            "noise, or repeated rows. Pass a list with larger values of gamma."
         )
 
 
@@ -56,7 +56,7 @@ def left_out(cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool
     blocks = []
     for train, test in splits_of(cv, X, y, groups, classifier=classifier):
         if len(train) + len(test) != n:
-            raise InputError("cv leaves samples out of both parts; each split must use them all.")
+            raise InputError("each split of cv must use all samples, for training or testing.")
         blocks.append(np.asarray(test, dtype=np.intp))
     if not np.array_equal(np.sort(np.concatenate(blocks)), np.arange(n)):
         raise InputError("cv must test every sample once; use KFold, or 'loo'.")

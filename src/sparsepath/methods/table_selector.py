@@ -334,13 +334,13 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         """
         for name in ("date_format", "transform_target"):
             if getattr(self, name) is not None:
-                raise InputError(f"{name} needs data in memory; leave it out.")
+                raise InputError(f"{name} needs data in memory; remove it.")
         refuse_source(self._selector, source)
         if source.names is None:
-            raise InputError("in passes give a table that has names.")
+            raise InputError("data read in passes need column names.")
         if not all(hasattr(part, "cells") for part in source.parts):
             raise InputError(
-                f"{source.where} is no table: missing values and text are prepared in passes for "
+                f"{source.where} is not a table: preparation in passes supports "
                 "Parquet, Feather and CSV files; read it into memory, or write one of these."
             )
         inner = clone(self._selector)

@@ -186,7 +186,7 @@ class _Reader:
             with contextlib.suppress(ImportError):
                 import_module(f"sparsepath.{kind.split('.')[0]}")
         if kind not in Frozen._kinds:
-            raise InputError(f"there is no model of the kind {kind!r}; use a newer sparsepath.")
+            raise InputError(f"unknown kind of model {kind!r}; use a newer sparsepath.")
         cls = Frozen._kinds[kind]
         try:
             check(given, dict.fromkeys(cls.parts, object), kind)
@@ -222,7 +222,9 @@ class _Reader:
         numbers, shape = value["array"], value["shape"]
         fits = len(shape) == len(axes) and min(shape, default=0) >= 0
         if not fits or math.prod(shape) != len(numbers):
-            raise InputError(f"{name} has {len(numbers)} numbers, which is not the shape {shape}.")
+            raise InputError(
+                f"{name} has {len(numbers)} numbers, which does not match the shape {shape}."
+            )
         for axis, length in zip(axes, shape, strict=True):
             expected = int(axis) if axis.isdigit() else self.lengths.setdefault(axis, length)
             if length != expected:

@@ -175,7 +175,7 @@ class SavedModel:
         """
         models = getattr(model, "models_", None)
         if not models:
-            raise InputError(f"{type(model).__name__} has no models of its own to save.")
+            raise InputError(f"{type(model).__name__} has no models to save.")
         names = getattr(model, "feature_names_in_", None)
         classes = getattr(model, "classes_", None)
         preparation = getattr(model, "preparation_", None)
@@ -375,13 +375,13 @@ def read_model(raw: bytes, where: Path) -> SavedModel:
             "it is a pickle, which can run any code when it is loaded; run select again for a "
             "model.json, or load it in Python with joblib if you trust it."
             if pickled
-            else "it is not a model file as sparsepath select writes it (model.json)."
+            else "it is not a model file (model.json) written by sparsepath select."
         )
         raise FileError(f"cannot load {where}: {why}")
     try:
         record = parse(raw)
         if record.get("schema") != SCHEMA:
-            raise InputError("it is not a model file as sparsepath select writes it (model.json).")
+            raise InputError("it is not a model file (model.json) written by sparsepath select.")
         version = record.get("schema_version")
         if version != VERSION:
             raise InputError(
@@ -390,7 +390,7 @@ def read_model(raw: bytes, where: Path) -> SavedModel:
             )
         content = record.get("content")
         if record.get("checksum") != checksum(canonical(content)):
-            raise InputError("the file was changed after it was written.")
+            raise InputError("the file was modified after it was written.")
         return SavedModel(content)
     except InputError as error:
         raise FileError(f"cannot load {where}: {error}") from error
@@ -422,12 +422,12 @@ def _numbers(values: NDArray[Any], name: str) -> Floats:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"column {name!r} is not made of numbers.") from error
+        raise InputError(f"column {name!r} is not numeric.") from error
 
 
 def _expect(holds: bool, what: str) -> None:
     if not holds:
-        raise InputError(f"it is not a whole model: it must have {what}.")
+        raise InputError(f"it is incomplete: it must have {what}.")
 
 
 def _check_features(features: list[dict[str, Any]]) -> None:

@@ -34,8 +34,8 @@ def check_rule(rule: Any) -> None:
         share = isinstance(rule, Real) and not isinstance(rule, bool)
         if share and 1 <= rule < math.inf:
             raise InputError(
-                f"cannot choose by {rule!r}: a size is an integer, as {round(rule)}; a float is a "
-                "part of the least error, from 0 up to 1, as 0.05 for within 5 %."
+                f"cannot choose by {rule!r}: a size is an integer, such as {round(rule)}; a float "
+                "is a fraction of the minimum error between 0 and 1, such as 0.05 for 5 %."
             )
         fine = share and 0 <= rule < 1
     if not fine:
@@ -56,7 +56,7 @@ def worst_allowed(rule: Any, least: Any, se: Any) -> Any:
     else:
         raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
     if np.isnan(limit).any():
-        raise InputError("no standard error where the error is least; use 'min' or within=.")
+        raise InputError("no standard error at the minimum; use 'min' or within=.")
     return limit
 
 
@@ -85,8 +85,8 @@ def nearest(size: int, sizes: Iterable[int], n_features: int, *, quiet: bool = F
     found = min(known, key=lambda other: abs(other - size))
     if not quiet:
         warn_user(
-            f"the path has no size {size}, only {ranges(known)}; size {found}, the nearest, is "
-            "taken."
+            f"the path has no size {size}, only {ranges(known)}; the nearest size, {found}, is "
+            "used."
         )
     return found
 

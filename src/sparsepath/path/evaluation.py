@@ -43,10 +43,10 @@ def judge(
     if X_test is not None and cv is not None:
         raise InputError("give X_test and y_test, or cv, not both.")
     if selector is not None and cv is None:
-        raise InputError("selector is for nested cross-validation: give cv as well, as cv=5.")
+        raise InputError("selector is for nested cross-validation: give cv as well, such as cv=5.")
     A, t, counts = _columns(X, n_features), np.asarray(y), is_classifier(estimator)
     if len(t) != A.shape[0]:
-        raise InputError(f"X has {A.shape[0]} rows, y has {len(t)}; they must be as many.")
+        raise InputError(f"X has {A.shape[0]} rows, but y has {len(t)}; the numbers must be equal.")
     fit = _fitter(estimator, counts)
     models = {len(s): fit(A[:, sorted(s)], t) for s in subsets}
     trained = {len(s): _losses(t, models[len(s)](A[:, sorted(s)]), counts) for s in subsets}
@@ -87,9 +87,7 @@ def _columns(X: Any, n_features: int) -> Any:
     """Return data whose columns can be selected by index."""
     A = X if hasattr(X, "tocsr") else np.asarray(X)
     if A.ndim != 2 or A.shape[1] != n_features:
-        raise InputError(
-            f"the data have shape {A.shape}; the path was made of {n_features} features."
-        )
+        raise InputError(f"the data have shape {A.shape}; the path has {n_features} features.")
     return A.tocsr() if hasattr(A, "tocsr") else A
 
 

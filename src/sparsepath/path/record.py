@@ -115,5 +115,5 @@ def read_file(raw: bytes) -> Any:
     # Before version 3 there was no checksum, so that one which has it is not of that version.
     expected = None if version in (1, 2) else checksum(canonical(record))
     if given != expected:
-        raise InputError("it was changed after it was written; run select again.")
+        raise InputError("it was modified after it was written; run select again.")
     return record

@@ -126,7 +126,7 @@ class SelectionPath(StepsBySize):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_models" in self.__dict__:
-            raise AttributeError(f"a path is a record: {name} cannot be set; see replaced().")
+            raise AttributeError(f"a path is read-only: {name} cannot be set; use replaced().")
         object.__setattr__(self, name, value)
 
     def replaced(self, **changes: Any) -> "SelectionPath":

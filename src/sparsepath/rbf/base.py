@@ -138,7 +138,7 @@ class _TwoClasses(ClassifierFace):
         if len(self.classes_) > 2:
             raise InputError(
                 f"Only binary classification is supported. y has {len(self.classes_)} classes, and "
-                "every class would select inputs of its own; "
+                "every class would select its own inputs; "
                 "sklearn.multiclass.OneVsRestClassifier fits one network for each."
             )
         return coded(codes, 2)[:, 0]

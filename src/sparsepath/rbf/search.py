@@ -86,13 +86,13 @@ class _GridSearch(_SparseRBF):
         run.settle()
         if not self.converged_:
             other = "" if self.solver == "direct" else ", or use solver='direct'"
-            warn_user(f"the network in use is not finished; raise max_iter{other}.")
+            warn_user(f"the network in use has not converged; increase max_iter{other}.")
         each = (("r", grid.r, self.r_), ("t", grid.t, self.t_))
         ends = [f"{name} = {value:.3g}" for name, scale, value in each if scale.ends_at(value)]
         if len(self.selected_) and ends:
             warn_user(
-                f"the best {' and '.join(ends)} is at the end of what was tried; give a list of "
-                "budgets that goes further."
+                f"the best {' and '.join(ends)} is at the end of the grid; pass a list of "
+                "budgets with a wider range."
             )
         return self
 

@@ -95,7 +95,7 @@ class Checkpoint:
         except FileError as error:
             if not self._failed:
                 warn_user(
-                    f"the checkpoint is not up to date: {error} The search goes on without it."
+                    f"the checkpoint is out of date: {error} The search continues without it."
                 )
             self._failed = True
 

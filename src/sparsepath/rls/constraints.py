@@ -49,7 +49,7 @@ def parents_of(
         while above:
             parent = above.pop()
             if parent == child:
-                raise InputError(f"parents: column {child} comes after itself.")
+                raise InputError(f"parents: column {child} is its own parent.")
             if parent not in seen:
                 seen.add(parent)
                 above += found.get(parent, ())
@@ -214,7 +214,7 @@ class Constraints:
             if closed:
                 mates = [i for u in closed for i in self._members(u)]
                 raise InputError(
-                    f"the columns {named(mates)} enter as one group; one of them is {what} and "
+                    f"the columns {named(mates)} form one group; one of them is {what} and "
                     "another forbidden."
                 )
             if alone := asked - set(self.in_order(given)):
@@ -231,7 +231,7 @@ class Constraints:
                 assert self.costs is not None
                 raise InputError(
                     f"budget={self.costs.budget!r} is less than the {self.cost(asked):.6g} that "
-                    f"the features cost that are {what}: {named(asked)}."
+                    f"the {what} features cost: {named(asked)}."
                 )
 
     # Small parts --------------------------------------------------------------------------------

@@ -247,12 +247,12 @@ def _tell_lost(model: Model, lost: list[int], design: Design, spec: SearchSpec) 
     room = min(trains, default=design.n_counted - 1) - int(design.fit_intercept)
     if spec.backward and len(model.chosen) >= room:
         raise InputError(
-            f"search='backward' begins with all columns, and {len(model.chosen) + len(lost)} are "
+            f"search='backward' starts with all columns, and {len(model.chosen) + len(lost)} are "
             f"more than the {room} that the samples can distinguish: use a larger alpha, another "
             "search, or start= with fewer columns."
         )
     what = "the search" if spec.backward else "the start set"
-    warn_user(f"{what} begins without {spec.named(lost)}: collinear with the columns before.")
+    warn_user(f"{what} starts without {spec.named(lost)}: collinear with earlier columns.")
 
 
 def _make_again(model: Model, trail: SearchTrail, earlier: list[Move], *, exchanges: bool) -> bool:
@@ -273,9 +273,9 @@ def _rules(design: Design, Y: Floats, alpha: float, spec: SearchSpec) -> list[Ru
     """Return the stopping rules, bound to the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in spec.rules)
     if judging and design.streamed:
-        raise InputError("MaxT shuffles residuals and needs data in memory; use another rule.")
+        raise InputError("MaxT permutes residuals and needs data in memory; use another rule.")
     if judging and spec.backward:
-        raise InputError("MaxT judges additions, and search='backward' makes none.")
+        raise InputError("MaxT tests additions, but search='backward' makes none.")
     if judging and (spec.groups or spec.queries is not None):
         raise InputError(
             "MaxT tests single columns by their squared error over samples: use it "

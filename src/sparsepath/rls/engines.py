@@ -265,7 +265,7 @@ def counted(design: Design, Y: Floats, spec: SearchSpec, *, quiet: bool = False)
     if not quiet and spec.queries is None:  # a query of one sample is no loss
         warn_user(
             f"{len(counts) - sum(counts)} of {len(counts)} test parts do not have {needed} and are "
-            "left out; the errors are means over the others."
+            "skipped; the errors are means over the others."
         )
     splits = Splits(tuple(spec.splits), label_of(spec.splits))
     return replace(spec, splits=splits.only(counts))
@@ -305,7 +305,7 @@ def make_model(
             "data in memory; use cv='loo', or loss='squared'."
         )
     if not isinstance(model, InPasses | FoldModel):
-        raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
+        raise InputError("leave-pair-out does not support feature_groups; use cv=10.")
     return Grouped(model, [list(group) for group in spec.groups])
 
 

@@ -140,7 +140,7 @@ class Parameters:
             if asked.search not in EPSILON:
                 raise InputError(
                     f"epsilon={asked.epsilon!r} is for search='forward' and 'floating', and search "
-                    f"is {asked.search!r}; leave it out, or use stop=Tolerance(...)."
+                    f"is {asked.search!r}; remove it, or use stop=Tolerance(...)."
                 )
         self._check_time()
         if asked.memory_budget is not None:
@@ -157,15 +157,15 @@ class Parameters:
         if asked.search in TIMED:
             if getattr(asked, "checkpoint", None) is not None:
                 raise InputError(
-                    f"search={asked.search!r} keeps no checkpoint; leave checkpoint out, or use "
-                    "search='swap'."
+                    f"search={asked.search!r} does not support checkpoints; remove checkpoint, or "
+                    "use search='swap'."
                 )
             if asked.time_budget is not None:
                 number("time_budget", asked.time_budget, finite=False)
         elif asked.time_budget is not None:
             raise InputError(
                 f"time_budget={asked.time_budget!r} is for search={' or '.join(map(repr, TIMED))}, "
-                f"and search is {asked.search!r}; leave it out, or change the search."
+                f"and search is {asked.search!r}; remove it, or change the search."
             )
 
     @property
@@ -356,8 +356,8 @@ def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str)
     """Warn that "one_se" could not be used."""
     if rule_for(choose, paths) != choose:
         warn_user(
-            f"choose='one_se' needs a standard error, and {how} has none: the size of the least "
-            "error is used instead. Use choose='min', or splits whose test parts differ."
+            f"choose='one_se' needs a standard error, and {how} has none: the size with the "
+            "minimum error is used instead. Use choose='min', or splits whose test parts differ."
         )
 
 
@@ -391,7 +391,7 @@ def warn_still(spec: SearchSpec, sums: SplitSums | None, alphas: Sequence[float]
     passed = np.flatnonzero(still & marked(spec.candidates, len(still)))
     if len(passed):
         warn_user(
-            f"column {spec.named(passed)} does not vary in some training part of cv, cannot be "
+            f"column {spec.named(passed)} is constant in a training fold of cv, cannot be "
             "evaluated there and is skipped everywhere; use a penalty alpha above zero, or "
             "other splits."
         )

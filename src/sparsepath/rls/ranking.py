@@ -164,9 +164,9 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     def _queries(self, labels: ArrayLike, groups: Vector, design: Design) -> NDArray[np.intp]:
         queries = _codes(groups, design.n_samples)
         if not Order.of(np.asarray(labels), design.weights, queries).total > 0:
-            raise InputError("y is constant within every query; there is no order to find.")
+            raise InputError("y is constant within every query; there is nothing to rank.")
         if groups is not None and not queries.any():
-            raise InputError("groups holds one query only; give two or more, or no groups.")
+            raise InputError("groups has only one query; give two or more, or no groups.")
         vary_within(design, queries, standardize=self.standardize and groups is not None)
         return queries
 
@@ -218,7 +218,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         weights = check_weights(sample_weight, len(scores))
         wanted = Order.of(Y[:, 0], weights, _codes(groups, len(scores)))
         if not wanted.total > 0:
-            raise InputError("y is constant within every query; there is no order to judge.")
+            raise InputError("y is constant within every query; there is no order to evaluate.")
         wrong = wanted.wrong(scores, NO_DECISION * np.ptp(scores, axis=0))[0]
         return float(1 - wrong / wanted.total)
 

@@ -101,7 +101,7 @@ class RLSState(Wrapped[Model]):
         """
         (column,) = self._columns([feature])
         if column not in self.chosen:
-            raise InputError(f"feature {column} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {column} is not selected; selected are: {self.chosen}.")
         return self.model.best_exchange(column, self._some(features), below)
 
     def add(self, feature: int | str) -> None:
@@ -192,7 +192,9 @@ def _check_action(action: str) -> None:
 
 
 def _warn_former(name: str, successor: str) -> None:
-    warn_user(f"{name} is now {successor}; the old name goes in version 1.0.", FutureWarning)
+    warn_user(
+        f"{name} is now {successor}; the old name will be removed in version 1.0.", FutureWarning
+    )
 
 
 @contextmanager

@@ -253,8 +253,8 @@ class MaxT(StopRule):
         count("MaxT: n_permutations", self.n_permutations)
         if self.level * (self.n_permutations + 1) < 1:
             raise InputError(
-                f"MaxT(level={self.level!r}, n_permutations={self.n_permutations!r}) would let "
-                "nothing in; give at least 1 / level - 1 permutations."
+                f"MaxT(level={self.level!r}, n_permutations={self.n_permutations!r}) cannot "
+                "reach the level; use at least 1 / level - 1 permutations."
             )
         count("MaxT: seed", self.seed, 0)
 

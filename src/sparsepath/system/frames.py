@@ -22,4 +22,4 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: Make = None) -> An
                 return narwhals.from_dict(columns, backend=make).to_native()
             except ImportError:
                 pass
-    raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.")
+    raise InputError(f"{backend!r} is not installed or unknown; use pandas, polars or pyarrow.")

@@ -49,7 +49,7 @@ def parse(raw: bytes) -> Any:
         return json.loads(text, parse_float=_finite, parse_constant=_finite)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"it is cut or damaged: line {error.lineno}, column {error.colno} is not JSON."
+            f"it is truncated or damaged: line {error.lineno}, column {error.colno} is not JSON."
         ) from error
 
 
@@ -72,7 +72,9 @@ def _check_characters(text: str) -> None:
     if _SURROGATE.search(text):
         for found in _PAIR.finditer(text):
             if found["half"]:
-                raise InputError(f"it has {found['half']}, half of a character: not valid text.")
+                raise InputError(
+                    f"it has {found['half']}, an incomplete surrogate pair: not valid text."
+                )
 
 
 def _finite(text: str) -> float:

@@ -176,7 +176,7 @@ def _of_series(name: str, series: Any, native: Any) -> RawColumn:
     if (kind == nw.Unknown or str(kind) == "Null") and series.null_count() == len(series):
         return RawColumn(name, "number", np.full(len(series), np.nan))
     raise InputError(
-        f"column {name!r} holds {_kind(name, kind, native)}, which is neither numbers, text nor "
+        f"column {name!r} holds {_kind(name, kind, native)}, which is not numbers, text or "
         "dates; leave it out."
     )
 
@@ -205,19 +205,17 @@ def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
 def _text(name: str, value: Any) -> Any:
     """Return the text of a value; None if it is missing or blank."""
     if isinstance(value, list | tuple | np.ndarray):
-        raise InputError(f"column {name!r} holds lists, which are no text; leave it out.")
+        raise InputError(f"column {name!r} holds lists, not text; drop it.")
     if _is_gone(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str | bool | int | float | np.generic):
         return value
     if isinstance(value, bytes):
         raise InputError(
-            f"column {name!r} is no text in UTF-8, as in {value[:20]!r}; say what the file is "
-            "written in, as --encoding latin-1, or leave the column out."
+            f"column {name!r} is not UTF-8 text, as in {value[:20]!r}; give the encoding of the "
+            "file, such as --encoding latin-1, or drop the column."
         )
-    raise InputError(
-        f"column {name!r} holds {type(value).__name__}, which is no text; leave it out."
-    )
+    raise InputError(f"column {name!r} holds {type(value).__name__}, not text; drop it.")
 
 
 def _moment(value: Any) -> Any:

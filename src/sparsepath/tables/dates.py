@@ -61,8 +61,8 @@ def dated(name: str, values: NDArray[Any], formats: DateFormats) -> NDArray[Any]
             if not isinstance(formats, Mapping):
                 return values  # a format for all columns that it fits
             raise InputError(
-                f"column {name!r} has {text[:40]!r} in row {texts.index(text) + 1}, which is no "
-                f"date of the format {form!r}."
+                f"column {name!r} has {text[:40]!r} in row {texts.index(text) + 1}, which does not "
+                f"match the date format {form!r}."
             ) from error
         moments[text] = np.datetime64(moment, "us")
     return np.array([moments[text] for text in texts], dtype="datetime64[us]")

@@ -130,7 +130,7 @@ class Feature:
             texts = cells.texts()
             if unknown := [text for text in texts if text is not None and text not in place]:
                 raise InputError(
-                    f"column {self.name!r} has the value {unknown[0]!r}, which its order lacks: "
+                    f"column {self.name!r} has the value {unknown[0]!r}, which is not in its order "
                     f"{quoted(self.values, 12)}."
                 )
             codes = np.array([math.nan if text is None else place[text] for text in texts])
@@ -138,7 +138,7 @@ class Feature:
         numbers = cells.numbers(self.unit, self.style)
         if np.isinf(numbers).any():
             row = int(np.flatnonzero(np.isinf(numbers))[0]) + 1
-            raise InputError(f"column {self.name!r} is infinite in row {row}; no model takes that.")
+            raise InputError(f"column {self.name!r} is infinite in row {row}; drop or replace it.")
         return np.isnan(numbers), numbers
 
     def unseen(self, cells: "RawColumn") -> list[str]:
@@ -213,7 +213,7 @@ class RawColumn:
             if style_of is None or found not in (unit, ""):
                 of = f" in {unit}" if unit else ""
                 raise InputError(
-                    f"column {self.name!r} has {text[:40]!r} in row {i + 1}, where a number{of} is "
+                    f"column {self.name!r} has {text[:40]!r} in row {i + 1}, but a number{of} is "
                     "expected; fix it, or leave it empty for a missing value."
                 )
             made[i] = _read(written, style_of)
@@ -337,7 +337,7 @@ def _moments(cells: RawColumn, form: str = "") -> Any:
         return np.array(texts, dtype="datetime64[us]")
     except ValueError as error:
         raise InputError(
-            f"column {cells.name!r} holds what is no date: {str(error).splitlines()[0]}."
+            f"column {cells.name!r} has an invalid date: {str(error).splitlines()[0]}."
         ) from error
 
 
@@ -401,7 +401,7 @@ def _quantity(
             if all(unit.lower() in UNITS_OF_VALUES for unit in units):
                 raise InputError(
                     f"column {name!r} has numbers in different units ({quoted(sorted(units))}); "
-                    "bring them to one."
+                    "convert them to one unit."
                 )
             return None
     odd = [text for text, (_, written) in split.items() if not _fits(written, "plain")]
@@ -410,7 +410,7 @@ def _quantity(
     if few or (len(odd) == 1 and len(counts) > 2):
         where = f" in row {list(texts).index(odd[0]) + 1}" if texts else ""
         raise InputError(
-            f"column {name!r} is numbers but for {odd[0][:40]!r}{where}; fix it, or leave it "
+            f"column {name!r} is numbers except {odd[0][:40]!r}{where}; fix it, or leave it "
             "empty for a missing value."
         )
     return None

@@ -108,7 +108,7 @@ class MLPGraftingCV(GrownNetworks):
         n_l0s = count("n_l0s", self.n_l0s)
         if not 0 < real(self.least) < LARGEST_L0:
             raise InputError(
-                f"least={self.least!r}; give a part of the empty model's loss between 0 and "
+                f"least={self.least!r}; give a fraction of the empty model's loss between 0 and "
                 f"{LARGEST_L0}."
             )
         return null * np.geomspace(LARGEST_L0, self.least, n_l0s)

@@ -252,7 +252,7 @@ def _text(text: str) -> str:
     """
     if "\0" in text:
         raise InputError(
-            f"the model has the text {text!r}, and in C a text ends where there is a null "
+            f"the model has the text {text!r}, but C text cannot contain a null "
             "character; replace it in the data, or export to another language."
         )
     plain = (

@@ -74,7 +74,7 @@ class Graph:
         for name in self.columns:
             if not name or "\0" in name:
                 raise InputError(
-                    f"ONNX has no inputs of the name {name!r}; rename the column, and fit again."
+                    f"ONNX does not allow the input name {name!r}; rename the column and refit."
                 )
 
     def name(self, wanted: str) -> str:
@@ -105,7 +105,7 @@ class Graph:
             z = self.node("Gather", X, self.constant(formula.columns, np.int64), axis=1)
         elif not self.subject.terms:
             raise InputError(
-                "the model uses no column of the table, and ONNX could not know how many rows to "
+                "the model uses no column, so ONNX cannot know how many rows to "
                 "predict for; export another size."
             )
         else:

@@ -68,8 +68,8 @@ def _subject(model: Any) -> Subject:
     subject = Subject.of(model)
     if subject.terms is not None:
         raise InputError(
-            f"{type(model).__name__} takes a table as it comes, and a pipeline hands it numbers; "
-            "model.export('onnx') writes it with its table."
+            f"{type(model).__name__} takes raw tables, but a pipeline passes numbers; "
+            "use model.export('onnx')."
         )
     return subject
 

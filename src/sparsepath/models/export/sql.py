@@ -32,7 +32,7 @@ def sql(subject: Subject) -> str:
 def sql_probability(subject: Subject) -> str:
     """Return the probability of the second class; with three or more, one expression per class."""
     if subject.classes is None:
-        raise InputError("the model predicts numbers, which have no probabilities; use sql.")
+        raise InputError("a regression model has no probabilities; use sql.")
     _check_names(subject.columns)
     said = f"/* {one_line(subject.units_said)} */\n" if subject.units else ""
     test, outputs, a = _test(subject), _outputs(subject), _number(subject.slope)
@@ -56,11 +56,11 @@ def _check_names(names: list[str]) -> None:
     """Raise an error for names that no column of an SQL table can have."""
     for name in names:
         if not name or "\0" in name:
-            raise InputError(f"SQL has no columns of the name {name!r}; rename it, and fit again.")
+            raise InputError(f"SQL does not allow the column name {name!r}; rename it and refit.")
     if len({name.lower() for name in names}) < len(names):
         raise InputError(
-            "two columns of the model differ in upper and lower case only, which is one column in "
-            "SQL; rename one, and fit again."
+            "two columns of the model differ only in case, which is the same column in "
+            "SQL; rename one and refit."
         )
 
 
@@ -206,7 +206,7 @@ def _literal(label: Any) -> str:
         return repr(label)
     if "\0" in str(label):
         raise InputError(
-            f"the model has the text {label!r}, and SQL has none with a null character; replace it "
-            "in the data, or export to another language."
+            f"the model has the text {label!r}, but SQL text cannot contain a null character; "
+            "replace it in the data, or export to another language."
         )
     return "'" + str(label).replace("'", "''") + "'"

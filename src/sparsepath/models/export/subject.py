@@ -95,7 +95,7 @@ class Subject:
         models = getattr(model, "models_", None)
         if not models:
             raise InputError(
-                f"{type(model).__name__} has no models of its own to export; give a fitted "
+                f"{type(model).__name__} has no models to export; give a fitted "
                 "selector that predicts."
             )
         size = len(model.selected_) if size is None else size
@@ -169,9 +169,7 @@ def _check_texts(texts: list[str]) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InputError(
-                f"{text!a} has half of a character, which no file can hold; rename it."
-            ) from error
+            raise InputError(f"{text!a} has an incomplete surrogate pair; rename it.") from error
 
 
 def check_size(size: int, models: Iterable[int]) -> None:

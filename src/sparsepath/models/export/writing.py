@@ -72,7 +72,7 @@ def export(
     if to not in FORMATS:
         raise InputError(f"to={to!r}; use one of {', '.join(FORMATS)}.")
     if dtype is not None and to != "onnx":
-        raise InputError(f"dtype is for ONNX; leave it out for {to!r}.")
+        raise InputError(f"dtype is for ONNX only; remove it for {to!r}.")
     subject = Subject.of(model, size)
     made = onnx(subject, dtype) if dtype is not None else FORMATS[to][0](subject)
     if path is not None:

@@ -53,7 +53,7 @@ class FoldElimination(FoldModel):
         sizes = np.maximum(sums.squares[sums.n_splits : 2 * sums.n_splits, S], 0.0)
         low = (pivots <= (FINE if self.by_rows else COLLINEAR_IN_PART) * sizes).any(0)
         if low.any():
-            raise InputError(f"feature {S[int(low.argmax())]} is collinear with the chosen ones.")
+            raise InputError(f"feature {S[int(low.argmax())]} is collinear with the selected ones.")
         self._sums_of = (
             np.concatenate([K, everywhere[None]]),
             np.concatenate([D, np.zeros_like(everywhere)[None]]),
@@ -122,7 +122,7 @@ class FoldElimination(FoldModel):
             super().drop(b)
             return
         if b not in self.chosen:
-            raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {b} is not selected; selected are: {self.chosen}.")
         place, size = int(self._places()[self.chosen.index(b)]), len(self._left)
         a, beta = _column(self._inverse, place, size), _column(self._B, place, size)
         s, last = a[:, place], beta[:, place].copy()

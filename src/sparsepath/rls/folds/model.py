@@ -155,9 +155,9 @@ class FoldModel(ExhaustiveEngine):
     def add(self, b: int) -> None:
         """Add a feature."""
         if b in self.chosen:
-            raise InputError(f"feature {b} is chosen already.")
+            raise InputError(f"feature {b} is already selected.")
         if not self.can_add(b):
-            raise InputError(f"feature {b} is collinear with the chosen ones.")
+            raise InputError(f"feature {b} is collinear with the selected ones.")
         self.chosen, self._fits = [*self.chosen, int(b)], None
         if self._needs_rows(b):
             self.rough = True
@@ -186,7 +186,7 @@ class FoldModel(ExhaustiveEngine):
         data.
         """
         if b not in self.chosen:
-            raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {b} is not selected; selected are: {self.chosen}.")
         self.refit([i for i in self.chosen if i != b])
 
     def refit(self, features: Iterable[int]) -> None:

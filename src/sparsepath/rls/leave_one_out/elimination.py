@@ -130,11 +130,11 @@ class Elimination(SearchEngine):
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
         """Not available: a backward search makes no additions."""
-        raise InputError("this model only drops.")
+        raise InputError("this model only removes features.")
 
     def add(self, feature: int) -> None:
         """Not available: a backward search makes no additions."""
-        raise InputError("this model only drops.")
+        raise InputError("this model only removes features.")
 
     def duplicate(self) -> Self:
         """Return a copy."""
@@ -148,7 +148,7 @@ class Elimination(SearchEngine):
     def drop(self, feature: int) -> None:
         """Remove a feature."""
         if feature not in self.chosen:
-            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {feature} is not selected; selected are: {self.chosen}.")
         self._bring_up()
         place = int(self._place[feature])
         m, last = self.design.n_samples, len(self._features) - 1
@@ -203,7 +203,7 @@ class Elimination(SearchEngine):
         Q, R = np.linalg.qr(stacked) if k else (stacked, np.zeros((0, 0)))
         low = np.flatnonzero(np.square(np.diag(R)) <= self.design.floor(self._features))
         if len(low):
-            raise InputError(f"feature {self.chosen[low[0]]} is collinear with the chosen ones.")
+            raise InputError(f"feature {self.chosen[low[0]]} is collinear with the selected ones.")
         self._Z = np.ascontiguousarray(Q[:m].T)
         self._M = lapack.dtrtri(R)[0] if k else R
         self._a = self._Z @ self._y.T

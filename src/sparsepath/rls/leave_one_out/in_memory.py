@@ -160,19 +160,19 @@ class InMemory(SearchEngine):
     def add(self, feature: int) -> None:
         """Add a feature."""
         if feature in self.chosen:
-            raise InputError(f"feature {feature} is chosen already.")
+            raise InputError(f"feature {feature} is already selected.")
         self._follow()
         column = None
         if self._core.needs_column(feature):
             column = columns_of(self.design, [feature])[0]
         if not self._core.add(feature, column):
-            raise InputError(f"feature {feature} is collinear with the chosen ones.")
+            raise InputError(f"feature {feature} is collinear with the selected ones.")
         self._measured = None
 
     def drop(self, feature: int) -> None:
         """Remove a selected feature."""
         if feature not in self.chosen:
-            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {feature} is not selected; selected are: {self.chosen}.")
         self._follow()
         self._core.drop(feature)
         self._measured = None

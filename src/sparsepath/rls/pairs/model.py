@@ -62,7 +62,7 @@ class LeavePairOut(ExhaustiveEngine):
     def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
         if design.n_samples > MOST_SAMPLES:
             raise InputError(
-                f"leaving out pairs compares all pairs of samples and takes at most "
+                f"leave-pair-out compares all pairs of samples and supports at most "
                 f"{MOST_SAMPLES}; there are {design.n_samples}. Use {self._instead}."
             )
         self.design, self.alpha = design, float(alpha)
@@ -160,7 +160,9 @@ class LeavePairOut(ExhaustiveEngine):
         z = self._projected(one, x)[:, 0].copy()
         pivot = float(x[:, 0] @ z) + self.alpha
         if b in self.chosen or not pivot > self.design.floor(one)[0]:
-            raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
+            raise InputError(
+                f"feature {b} is already selected or collinear with the selected ones."
+            )
         self._F = self._F + z * (x[:, 0] @ self._r / pivot)
         self._H = dger(1.0 / pivot, z, z, a=self._H.T, overwrite_a=1).T
         if self._C is not None and self._X is not None:
@@ -171,7 +173,7 @@ class LeavePairOut(ExhaustiveEngine):
     def drop(self, b: int) -> None:
         """Remove a feature: the others are added again."""
         if b not in self.chosen:
-            raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {b} is not selected; selected are: {self.chosen}.")
         others = [i for i in self.chosen if i != b]
         self._reset()
         for i in others:
@@ -257,7 +259,7 @@ class PairModel(LeavePairOut):
     def _prepare(self) -> None:
         if (m := len(self._g)) < FEWEST_CLASSED:
             raise InputError(
-                f"{m} samples are too few: leaving out pairs needs at least {FEWEST_CLASSED}."
+                f"{m} samples are too few: leave-pair-out needs at least {FEWEST_CLASSED}."
             )
         self._n_positive = int(np.count_nonzero(self._y == self._y[0]))
 
@@ -308,7 +310,7 @@ class RankModel(LeavePairOut):
         m = design.n_samples
         if m < FEWEST_RANKED:
             raise InputError(
-                f"{m} samples are too few: leaving out pairs needs at least {FEWEST_RANKED}."
+                f"{m} samples are too few: leave-pair-out needs at least {FEWEST_RANKED}."
             )
         self.loss = loss
         self._of_all = float(alpha) / m
@@ -327,7 +329,7 @@ class RankModel(LeavePairOut):
         _, level, count = np.unique(self._y, return_inverse=True, return_counts=True)
         self._partners = m - count[level].astype(np.float64)  # with a target of their own
         if not self._partners.any():
-            raise InputError("y has no two different values; there is no order to find.")
+            raise InputError("y is constant; there is nothing to rank.")
 
     @property
     def _span(self) -> tuple[int, int]:

@@ -218,10 +218,10 @@ class InPasses(SearchEngine):
     def add(self, feature: int) -> None:
         """Add a feature."""
         if feature in self.chosen:
-            raise InputError(f"feature {feature} is chosen already.")
+            raise InputError(f"feature {feature} is already selected.")
         found = self._projected(np.array([feature], dtype=np.intp))
         if not found.usable[0]:
-            raise InputError(f"feature {feature} is collinear with the chosen ones.")
+            raise InputError(f"feature {feature} is collinear with the selected ones.")
         self._grow(feature, found, 0)
 
     def _grow(self, feature: int, found: Projection, place: int) -> None:
@@ -232,7 +232,7 @@ class InPasses(SearchEngine):
     def drop(self, feature: int) -> None:
         """Remove a selected feature."""
         if feature not in self.chosen:
-            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+            raise InputError(f"feature {feature} is not selected; selected are: {self.chosen}.")
         k, place = len(self.chosen), self.chosen.index(feature)
         Q, R = qr_delete(np.eye(k), self.R, place, which="col")
         self.R, self.a = np.asfortranarray(R[: k - 1]), (Q.T @ self.a)[: k - 1]

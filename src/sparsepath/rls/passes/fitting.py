@@ -184,7 +184,7 @@ def read(
 
     design: StreamDesign = read_centred(source, crew, coding, part.cells, made, whole)
     if not np.any(design.yy > 0):
-        raise InputError("y is constant for all samples; there is nothing to select for.")
+        raise InputError("y is constant for all samples; there is nothing to predict.")
     squares = float(design.yy.sum())
     refuse_extreme_squares(squares, float(np.sqrt(squares / source.n_samples)))
     return design
