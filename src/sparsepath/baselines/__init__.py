@@ -1,4 +1,4 @@
-"""What the five papers compare with, so that a comparison can be repeated.
+"""Baseline methods of the five papers, to repeat their comparisons.
 
 The searches return a ``SelectionPath`` like every method of the package. They are as slow as the
 papers say: a wrapper refits every candidate, the low-rank update costs the square of the number of

@@ -1,4 +1,4 @@
-"""How well a selection meets the relevant features."""
+"""Measures of how well a selection matches the relevant features."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A look at the columns before the search: what will look like a good feature and is none."""
+"""Check columns before the search: leaks, ids, constant and duplicate columns."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ class ColumnFindings:
 
 
 def look(table: Table, task: TargetTask) -> list[Remark]:
-    """What there is to say about the columns, or an error for numbers that cannot be computed with.
+    """Return remarks on the columns; raise an error for numbers outside the floating-point range.
 
     Classes are compared with columns by their order if there are two.
     """
@@ -74,7 +74,7 @@ def look(table: Table, task: TargetTask) -> list[Remark]:
 
 
 def leaks(found: Sequence[Suspect], remarks: Sequence[Remark]) -> list[Remark]:
-    """A warning of columns that predict the target suspiciously well, once for each column."""
+    """Return warnings about columns that predict the target suspiciously well, one per column."""
     known = {name for remark in remarks if remark.said[:8] == "Warning:" for name in remark.columns}
     found = [each for each in found if each.name not in known]
     if not found:
@@ -108,7 +108,7 @@ def _repeated(table: Table) -> list[Remark]:
 
 
 def _remarks(table: Table, seen: ColumnFindings) -> Iterable[Remark]:
-    """In words."""
+    """Return the remarks as text."""
     for names, how, why in (
         (seen.leaks, "the target {0!r} up to a linear map (correlation 1)", "the target itself"),
         (seen.near, "all but the target {0!r} (correlation above 0.9995)", "nearly the target"),
@@ -160,7 +160,7 @@ def _one_value(cell: Any) -> bool:
 
 
 def _numeric(table: Table) -> Table:
-    """The columns of numbers of a table of all kinds; their mean stands for what is missing."""
+    """Return the numeric columns of a mixed table; missing values are replaced by the mean."""
     cells = [cell for cell in table.X.cells if cell.kind == "number"]
     cells = [cell for cell in cells if cell.n_missing < len(cell.values)]
     columns = [np.where(np.isnan(c.values), np.nanmean(c.values), c.values) for c in cells]
@@ -211,7 +211,7 @@ def _is(names: Sequence[str]) -> str:
 
 
 def _numbers(table: Table, task: TargetTask) -> Floats | None:
-    """The target as numbers that columns can be compared with."""
+    """Return the target as numbers that can be compared with columns."""
     y = np.asarray(table.y)
     if task.name == "classification":
         classes, codes = np.unique(y, return_inverse=True)
@@ -237,7 +237,7 @@ def _refuse_huge(table: Table, y: Floats) -> None:
 
 
 def _columns(table: Table, y: Floats | None) -> ColumnFindings:
-    """The columns that are the target, look like ids, or have one value only."""
+    """Return the columns that equal the target, look like ids, or are constant."""
     X, names = table.X, table.names
     m, n = X.shape
     seen = ColumnFindings([], [], [], [])
@@ -275,14 +275,16 @@ def _columns(table: Table, y: Floats | None) -> ColumnFindings:
 
 
 def _shared(part: Floats, off: Floats) -> Floats:
-    """The squared correlation of each column with the target, which has the mean zero."""
+    """Return the squared correlation of each column with the centred target."""
     raw = np.einsum("ij,ij->j", part, part)
     part = part - part.mean(axis=0)
     return _r2(off @ part, np.einsum("ij,ij->j", part, part), raw, float(off @ off))
 
 
 def _shared_sparse(X: Any, off: Floats) -> Floats:
-    """The same of a sparse matrix: off sums to zero, so the means of columns need not be taken."""
+    """Return the same for a sparse matrix; the target is centred, so column means are not
+    needed.
+    """
     m = X.shape[0]
     sums = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
     with np.errstate(over="ignore", invalid="ignore"):  # the search refuses such numbers

@@ -16,7 +16,7 @@ Ordered = tuple[tuple[str, tuple[str, ...]], ...]  # and their values from low t
 
 
 def retyped(table: Table, categorical: Categorical, ordered: Ordered) -> Table:
-    """The table with the columns that were called categorical or ordered as such."""
+    """Return the table with columns converted to categorical or ordered."""
     orders = {
         name: order
         for option, given in (("--categorical", categorical), ("--ordered", ordered))
@@ -37,7 +37,7 @@ def retyped(table: Table, categorical: Categorical, ordered: Ordered) -> Table:
 
 
 def _matching(table: Table, pattern: str, option: str) -> list[str]:
-    """The columns of a name, or of a pattern such as q*."""
+    """Return the columns that match a name or a pattern such as q*."""
     known = [str(name) for name in table.names]
     found = [pattern] if pattern in known else fnmatch.filter(known, pattern)
     if not found or hasattr(table.X, "tocsr"):

@@ -1,4 +1,4 @@
-"""All commands as one program. Heavy imports wait until a command runs."""
+"""All commands as one program. Heavy imports are delayed until a command runs."""
 
 import time
 from collections.abc import Callable
@@ -443,7 +443,7 @@ def _input_spec(
     groups: str | None = None,
     keep_index: bool | list[str] = False,
 ) -> Any:
-    """Which file, and what of it."""
+    """Return the specification of the input."""
     from sparsepath.cli.input import InputSpec, TableOptions
 
     names, sample = getattr(arguments, "names", None), getattr(arguments, "sample", None)
@@ -465,7 +465,7 @@ def _refuse_in_passes(arguments: Any, *names: str) -> None:
 
 
 def _validation(arguments: Any) -> str | int | None:
-    """What is held out, from two options."""
+    """Return the validation from two options."""
     if arguments.validation is None:
         return None if arguments.no_validation else "auto"
     if arguments.no_validation:

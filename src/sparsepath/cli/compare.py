@@ -1,4 +1,4 @@
-"""The job of ``sparsepath compare``: several methods on the same rows left out."""
+"""``sparsepath compare``: several methods on the same held-out rows."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """The methods to compare, and how long that may take."""
+    """Methods to compare, and the time budget."""
 
     methods: tuple[str, ...] | None = None
     task: str = "auto"
@@ -92,7 +92,7 @@ def _say_cost(candidates: Entrants, budget: float | None) -> None:
 
 
 def _time(seconds: float) -> str:
-    """As people say it.
+    """Format a time in words.
 
     >>> _time(0.2), _time(7.4), _time(300)
     ('1 s', '7 s', '5 min')
@@ -118,7 +118,7 @@ def show(found: Comparison) -> None:
 
 
 def document(found: Comparison) -> dict[str, Any]:
-    """All of it as plain values."""
+    """Return the comparison as plain values."""
     return {
         **SCHEMA,
         "sentence": found.sentence(),

@@ -1,4 +1,4 @@
-"""The job of ``sparsepath demo``: select and compare on data that scikit-learn carries."""
+"""``sparsepath demo``: select and compare on scikit-learn's diabetes data."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def solve(folder: Path, quiet: bool = False) -> tuple[Outcome, Comparison | None
 
 
 def write_demo(outcome: Outcome, found: Comparison | None, folder: Path) -> dict[str, Path]:
-    """All that ``sparsepath select --out`` writes, and the pages that show it."""
+    """Write all files of ``sparsepath select --out``, and the reports."""
     pages = {"index.html": page_of(outcome, mark=DEMO_MARK)}
     if found is not None:
         source = outcome.table.source

@@ -1,4 +1,4 @@
-"""The estimator that a command stands for: the one that a Python user would build."""
+"""Create the estimator for a command, as a Python user would."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ IN_MEMORY = ("significance", "feature-groups", "class-weight")  # options that n
 
 @dataclass(frozen=True)
 class SelectionRequest:
-    """What is requested of a selection; ``options`` are those of the method, by name."""
+    """Requested selection; ``options`` are those of the method, by name."""
 
     method: str = "greedy-rls"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class SelectionRequest:
 
 @dataclass(frozen=True)
 class EstimatorSpec:
-    """An estimator that is ready to fit, and what the command line knows of its search."""
+    """An estimator ready to fit, and properties of its search."""
 
     model: Any
     entry: Method
@@ -56,13 +56,13 @@ class EstimatorSpec:
 
     @property
     def folds(self) -> int:
-        """How many parts the validation holds out, as far as the estimator says."""
+        """Number of held-out parts, if the estimator knows it."""
         validation = self.model.validation
         named = {"auto": self.model._n_folds, "time": 5, None: 0}
         return int(named.get(validation, validation) if validation != "loo" else 0)
 
     def repeats(self, request: SelectionRequest, rows: int) -> float:
-        """How often the work of one search is done, in all."""
+        """Return how often the work of one search is done in total."""
         folds = rows if self.model.validation == "loo" else self.folds
         return 1 + folds + request.null + request.halves / 2 + request.resamples
 
@@ -120,7 +120,7 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
 
 
 def takes_table(problem: Problem) -> bool:
-    """Whether columns must be encoded or imputed before the search."""
+    """Return whether columns must be encoded or imputed before the search."""
     X = problem.table.X
     if problem.in_passes:
         return bool(X.text or problem.preparing.missing != "error")
@@ -168,7 +168,7 @@ def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None
 
 
 def in_time_order(X: Any) -> str | None:
-    """A column of dates or times by which the rows are sorted; None if there is none."""
+    """Return a column of dates or times by which the rows are sorted; None if there is none."""
     ends: dict[str, tuple[int | None, int]] = dict.fromkeys(_no_numbers(X), (None, 0))
     for cell in _cells(X, ends):  # the last time of every column that is sorted so far, and steps
         last, steps = ends.pop(cell.name, (None, -1))
@@ -248,7 +248,7 @@ def _complete(options: dict[str, Any], table: Table) -> None:
 
 
 def _loss(typed: str) -> Any:
-    """What an estimator calls a loss; with a number behind a colon the object."""
+    """Return the loss for an estimator; with a number after a colon, the object."""
     name, _, number = typed.partition(":")
     name = name.replace("-", "_")
     if not number:
@@ -259,7 +259,7 @@ def _loss(typed: str) -> Any:
 
 
 def _most(X: Any) -> int:
-    """The most features that a path can have: with a row left out there must be rows to spare."""
+    """Return the maximum number of features of a path: held-out rows must leave enough others."""
     rows, columns = X.shape
     return int(min(columns, max(rows - 2, 0)))
 
@@ -269,7 +269,7 @@ def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
 
 
 def _steps(X: Any, entry: Method, options: Mapping[str, Any]) -> int:
-    """The size to which the path goes."""
+    """Return the maximum size of the path."""
     n, wanted = X.shape[1], options.get("max-features")
     if _is_backward(entry, options):  # it begins with all, whatever the largest on the path is
         return int(n)
@@ -284,7 +284,7 @@ def _steps(X: Any, entry: Method, options: Mapping[str, Any]) -> int:
 def _calls(
     model: Any, problem: Problem, entry: Method, options: Mapping[str, Any], steps: int
 ) -> int | None:
-    """How often the callback comes: per size, or as the table of methods says."""
+    """Return the number of callback calls: per size, or as the table of methods says."""
     if entry.unit == "features":
         return steps
     if entry.calls is not None:

@@ -1,4 +1,4 @@
-"""The input of a search: a table or a source of parts, and the columns beside it."""
+"""Input of a search: a table or source, with weights and groups."""
 
 import glob
 import logging
@@ -53,7 +53,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class InputSpec:
-    """Which file, and what of it."""
+    """Specification of the input: file, columns, rows and format."""
 
     path: Path
     target: str | None = None
@@ -70,7 +70,7 @@ class InputSpec:
 
 @dataclass(frozen=True)
 class Problem:
-    """The data of a search: a table, or a source in place of one, and the columns beside it.
+    """Data of a search: a table or source, with weights and groups.
 
     Of a source, ``y`` are the targets of the first rows.
     """
@@ -189,7 +189,7 @@ def _not_features(source: InputSpec) -> list[Remark]:
 
 
 def _without_empty(table: Table) -> Table:
-    """A sparse table without columns that have no entry: nothing can come of them.
+    """Return a sparse table without empty columns.
 
     Numbers in a file may be as large as one likes, so there may be far more of these than of all
     else; the names of the others identify them.
@@ -206,7 +206,7 @@ def _without_empty(table: Table) -> Table:
 
 
 def is_sparse(path: Path) -> bool:
-    """Whether the ending is that of an svmlight file, packed or not."""
+    """Return whether the suffix is that of an svmlight file, compressed or not."""
     return ending_format(path)[0] == "svmlight"
 
 
@@ -244,7 +244,7 @@ def ready(table: Table, policy: TableOptions) -> tuple[Table, list[Remark]]:
 
 
 def as_raw(table: Table, option: str) -> Table:
-    """The table with columns of numbers as ``TableSelector`` takes them by name."""
+    """Return a numeric table in the form that ``TableSelector`` takes by name."""
     if isinstance(table.X, RawTable):
         return table
     if hasattr(table.X, "tocsr"):
@@ -254,7 +254,7 @@ def as_raw(table: Table, option: str) -> Table:
 
 
 def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
-    """Some rows, drawn at random and in their order; all of them if there are no more."""
+    """Return a random sample of the rows, in order; all rows if there are no more."""
     rows = int(table.X.shape[0])
     if count >= rows:
         return table, []
@@ -266,7 +266,7 @@ def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
 
 
 def named(table: Table, file: Path) -> Table:
-    """A table whose columns have numbers or places only, with names from a file, one a line."""
+    """Return a table with names read from a file, one per line."""
     layout = table.layout
     if layout is None or layout.kind == BY_NAME:
         raise InputError(f"{table.source} has its own names; remove --names.")
@@ -292,7 +292,7 @@ def named(table: Table, file: Path) -> Table:
 
 
 def needs_passes(data: Path, memory: float | None, dask: str | None) -> bool:
-    """Whether the data are read in passes: a limit, a cluster, a folder or a pattern."""
+    """Return whether data are read in passes: a memory limit, a cluster, a folder or a pattern."""
     return bool(
         memory or dask or data.is_dir() or (glob.has_magic(str(data)) and not data.exists())
     )
@@ -349,7 +349,7 @@ def in_bytes(count: float) -> str:
 
 
 def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str]]:
-    """The source, without columns that are dropped, and without those that only number the rows.
+    """Return the source without dropped columns and columns of row numbers.
 
     The names of the latter come beside it.
     """
@@ -400,7 +400,7 @@ def _row_numbers(source: Source, kept: Collection[str]) -> list[str]:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Any]:
-    """A client of the cluster at an address; ``local`` starts worker processes here."""
+    """Return a client of the cluster at an address; ``local`` starts worker processes here."""
     if address is None:
         yield None
         return

@@ -23,7 +23,7 @@ class InterruptError(Exception):
 
 
 class ValueType(click.ParamType):  # type: ignore[type-arg]
-    """A value that one of the readers of ``values.py`` makes of what is typed."""
+    """Click type of a value that a function in ``values.py`` parses."""
 
     name = "value"
 
@@ -46,7 +46,7 @@ class ValueType(click.ParamType):  # type: ignore[type-arg]
 
 
 class GroupedOption(click.Option):
-    """An option that belongs to a group in the help, and may belong to methods."""
+    """Option in a group of the help, possibly limited to some methods."""
 
     def __init__(self, *arguments: Any, group: str, of_method: bool = False, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -54,7 +54,7 @@ class GroupedOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help shows its options in groups.
+    """Command whose help shows options in groups.
 
     Its function gets one argument: an attribute for each option and argument. Options of methods
     are in the mapping ``of_method``, by name, as far as they were given.
@@ -96,7 +96,7 @@ def _callback(command: click.Command) -> Callable[..., Any]:
 
 
 class DescribedArgument(click.Argument):
-    """An argument with a line in the help."""
+    """Argument with a description in the help."""
 
     def __init__(self, name: str, metavar: str, text: str, kind: str = "file") -> None:
         super().__init__([name], metavar=metavar, type=ValueType(kind))

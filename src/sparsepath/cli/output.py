@@ -29,7 +29,7 @@ def say(message: str) -> None:
 
 
 def data_file(data: Path) -> Path:
-    """The file itself; for - a copy of what comes on stdin, until the program ends."""
+    """Return the input file; for "-", a temporary copy of stdin."""
     if str(data) != "-":
         return data
     if sys.stdin is None:
@@ -42,7 +42,7 @@ def data_file(data: Path) -> Path:
 
 
 def print_document(kind: str, **values: Any) -> None:
-    """One JSON document; docs/json.md has its keys."""
+    """Print one JSON document; docs/json.md describes its keys."""
     document = {"schema": f"sparsepath/{kind}", "schema_version": 1, **values}
     print(json.dumps(document, allow_nan=False))
 
@@ -121,7 +121,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         return self
 
     def callback(self, path: "SelectionPath") -> None:
-        """What the estimator calls after every move, or step, and before every part left out."""
+        """Callback for the estimator: after every move or step, and before every held-out part."""
         if path.complete:
             self.what, self.unit = "validating", "folds"
             self.count(self._left_out, max(self.folds, self._left_out + 1))
@@ -138,7 +138,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         self._bar.update(self._task, completed=sum(self._seen.values()))
 
     def count(self, done: int, of: int) -> None:
-        """What is called where the number of repetitions is known."""
+        """Callback for a known number of repetitions."""
         if self._bar is not None:
             told = {"description": self.what, "unit": self.unit}
             self._bar.update(self._task, completed=done, total=of, **told)

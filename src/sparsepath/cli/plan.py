@@ -1,4 +1,4 @@
-"""The job of ``sparsepath plan``: estimate the time of a selection before it runs."""
+"""``sparsepath plan``: estimate the run time of a selection."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ def in_memory(
     null: int,
     halves: int,
 ) -> dict[str, Any]:
-    """What the search of a file and its repetitions take: one search and some trials are made."""
+    """Return the estimated time of a search in memory and its repetitions."""
     problem = reading.read(source)
     data, table = source.path, problem.table
     spec = build(problem, SelectionRequest(method, given, validation=validation))

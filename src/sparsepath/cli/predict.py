@@ -1,4 +1,4 @@
-"""The job of ``sparsepath predict``: a saved model on another file."""
+"""``sparsepath predict``: apply a saved model to another file."""
 
 import csv
 import hashlib
@@ -56,7 +56,9 @@ class Predictions:
 
 
 def load_model(path: Path, size: int | None = None) -> SavedModel:
-    """A model file, at a size; one beside a path that names another model is refused."""
+    """Load a model file at a size; raise an error if it belongs to another run than its
+    path.json.
+    """
     if path.is_dir():
         return saved.load_model(path)  # which says what may be meant
     try:
@@ -154,7 +156,7 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
 def _sparse_blocks(
     given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
-    """The columns in use of an svmlight file, all else zero; what the file lacks is zero."""
+    """Yield the required columns of an svmlight file; all others, and missing ones, are zero."""
     from scipy.sparse import csr_array
 
     if given.ids is not None:
@@ -178,7 +180,7 @@ def _sparse_blocks(
 def _raw_blocks(
     given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
-    """The columns in use of a table, as they are."""
+    """Yield the required raw columns of a table."""
     if is_sparse(given.path):
         raise InputError(f"{given.path}: the model takes tables with text or missing values.")
     y, ids, chosen, n = _chosen(given, layout, names, used)
@@ -190,7 +192,7 @@ def _raw_blocks(
 def _dense_blocks(
     given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
-    """The columns in use of a table, all else zero, some rows at a time."""
+    """Yield the required columns of a table, some rows at a time; all others are zero."""
     y, ids, chosen, n = _chosen(given, layout, names, used)
     _refuse_unusable(given.path, {str(names[i]): values for i, values in chosen.items()})
     block = max(NUMBERS_AT_ONCE // len(names), 1)
@@ -208,7 +210,7 @@ def _dense_blocks(
 def _chosen(
     given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[str, Array], dict[int, Array], int]:
-    """The target, what names the rows, the columns in use by their places, the number of rows."""
+    """Return target, row ids, required columns by index, and the number of rows."""
     path = given.path
     columns, beside, file, *_ = read_columns(path, **given.writing)
     known = list(columns)
@@ -255,7 +257,7 @@ def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) 
 
 
 def _refuse_unusable(path: Path, columns: dict[str, Array]) -> None:
-    """One sentence if a column that the model uses is not made of finite numbers."""
+    """Raise an error if a required column is not finite and numeric."""
     for name, values in columns.items():
         if values.dtype.kind not in "biuf":
             raise InputError(f"{path}: column {name!r} is text or dates; the model needs numbers.")

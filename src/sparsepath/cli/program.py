@@ -1,4 +1,4 @@
-"""The command line as a process: exit codes, signals, and output that nobody takes."""
+"""The command line as a process: exit codes, signals, closed output."""
 
 import _thread
 import errno
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def open_streams() -> None:
-    """Where stdout or stderr is closed, write to nowhere."""
+    """Redirect closed stdout or stderr to the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _forget_output() -> None:
-    """What stdout did not take is not tried again at the end of the process."""
+    """Discard unwritten output, so that it is not written again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""The lines of Python that give the result of a command."""
+"""Lines of Python that reproduce the result of a command."""
 
 import re
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ class _Unsayable(Exception):  # noqa: N818 (no error: it never leaves this modul
 
 
 def with_code(outcome: Outcome, source: InputSpec) -> Outcome:
-    """The outcome with the lines of Python that give the same result."""
+    """Return the outcome with lines of Python that reproduce it."""
     return replace(outcome, code=tuple(python_code(source, outcome)))
 
 
 def python_code(source: InputSpec, outcome: Outcome) -> list[str]:
-    """The lines; none where reading the same data takes more than a few."""
+    """Return the lines; none if reading the data takes more than a few."""
     if outcome.is_nothing:
         return []
     try:
@@ -79,7 +79,7 @@ def _in_memory(source: InputSpec, outcome: Outcome) -> list[str]:
 
 
 def _fit(outcome: Outcome, data: str) -> tuple[str, str]:
-    """The imports, and the line that fits."""
+    """Return the imports, and the line that fits."""
     model, names = clone(outcome.model), outcome.table.names
     selector = beneath(model)
     makers = {type(model).__name__, type(selector).__name__}
@@ -109,7 +109,7 @@ def _arguments(given: dict[str, Any]) -> str:
 
 
 def _tables(source: InputSpec, outcome: Outcome) -> Iterator[str]:
-    """What ``table`` is, step by step: as in the file, then without some rows."""
+    """Return the lines that create ``table``: reading, then dropping rows."""
     table, policy, names = outcome.table, source.preparing, source.names
     yield _read(source, outcome)
     if names is not None:
@@ -144,7 +144,7 @@ def _types(source: InputSpec, raw: RawTable) -> Iterator[str]:
 
 
 def _read(source: InputSpec, outcome: Outcome) -> str:
-    """The call that reads the file."""
+    """Return the call that reads the file."""
     path, kind = source.path, ending_format(source.path)[0]
     if kind == "CSV":
         return _read_csv(path, outcome, dict(source.writing))
@@ -168,7 +168,7 @@ def _read(source: InputSpec, outcome: Outcome) -> str:
 
 
 def _read_csv(path: Path, outcome: Outcome, writing: dict[str, str]) -> str:
-    """A CSV file with the options that pandas would not guess."""
+    """Return the call that reads a CSV file, with options that pandas does not infer."""
     form, raw = csv_form(path, **writing), outcome.table.X
     given: dict[str, Any] = {}
     delimiter = form.parse.delimiter

@@ -36,7 +36,7 @@ def note(arguments: Sequence[str]) -> None:
 
 
 def written(data: Path | None, outcome: Any, code: Sequence[str] = ()) -> bytes:
-    """The run file of the command that is running, on the data that it read.
+    """Return the run file of the current command and its data.
 
     ``outcome`` are plain values that distinguish results; ``code`` are lines of Python that give
     the same result.
@@ -64,7 +64,7 @@ def _mark(file: Path) -> str:
 
 
 def load(file: Path) -> dict[str, Any]:
-    """A run file."""
+    """Load a run file."""
     try:
         record = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The files that a selection leaves: the path, its pictures, the fitted model."""
+"""Result files of a selection: path, plots, fitted model."""
 
 import hashlib
 import io
@@ -126,14 +126,14 @@ def _no_formula(value: Any) -> Any:
 
 
 def _told_apart(outcome: Outcome) -> list[Any]:
-    """What makes one result another: sets and errors of every size, and the size in use."""
+    """Return what identifies a result: subsets and errors of every size, and the chosen size."""
     path = outcome.path
     honest = _plain(path.honest_errors) if path.is_validated else None
     return [path.subsets, _plain(path.errors), honest, outcome.size]
 
 
 def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
-    """A drawing as the bytes of a PNG file."""
+    """Return a plot as the bytes of a PNG file."""
     figure = draw().figure
     stream = io.BytesIO()
     with warnings.catch_warnings():
@@ -143,7 +143,7 @@ def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
 
 
 def page_of(outcome: Outcome, **more: str) -> str:
-    """The result as a page to explore."""
+    """Return the HTML report of the result."""
     from sparsepath.report import Seen, page, summary
     from sparsepath.report.answer import details, heading, lines
 
@@ -173,13 +173,13 @@ def page_of(outcome: Outcome, **more: str) -> str:
 
 
 def command() -> str:
-    """What was typed, if this is the program and no other that uses it."""
+    """Return the command line, if this process is the sparsepath program."""
     is_program = Path(sys.argv[0]).stem in ("sparsepath", "__main__")
     return shlex.join(["sparsepath", *sys.argv[1:]]) if is_program else ""
 
 
 def pickled(model: Any) -> bytes:
-    """The estimator itself, which only those who trust the file should load."""
+    """Return the pickled estimator, to be loaded only by users who trust the file."""
     import joblib
 
     stream = io.BytesIO()
@@ -234,7 +234,7 @@ def judged(outcome: Outcome) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON holds it; what is not finite is None."""
+    """Return JSON values; None if not finite."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -262,7 +262,7 @@ def _leaks(outcome: Outcome) -> Any:
 
 
 def document(outcome: Outcome, files: dict[str, Path]) -> str:
-    """All of it as one JSON document."""
+    """Return the result as one JSON document."""
     path, size, table = outcome.path, outcome.size, outcome.table
     step = path.step(size)
     m, n = table.X.shape

@@ -1,4 +1,4 @@
-"""The job of ``sparsepath select``: build the estimator, fit it, repeat its search as requested.
+"""``sparsepath select``: build the estimator, fit it, repeat its search as requested.
 
 A table and a source that is read in passes take the same steps.
 """
@@ -153,7 +153,7 @@ def _scale(model: Any) -> list[str]:
 def _fit(
     problem: Problem, request: SelectionRequest, spec: EstimatorSpec
 ) -> tuple[Any, list[str], float | None]:
-    """The fitted model, its warnings, and the correlation of errors of neighbouring rows.
+    """Return the fitted model, its warnings, and the error correlation of neighbouring rows.
 
     If these are correlated, and nothing else was requested, rows are validated in their order.
     """
@@ -181,7 +181,7 @@ def _fit(
 def _in_row_order(
     model: Any, notes: list[str], X: Any, y: Any, extras: Mapping[str, Any]
 ) -> tuple[Any, list[str]]:
-    """The model validated in row order, if its validation was left to the program."""
+    """Return the model validated in row order, if the validation is "auto"."""
     if model.validation != "auto" or not model.honest_.whole:
         return model, notes
     in_time = clone(model).set_params(validation="time")
@@ -214,7 +214,7 @@ def _settle(
 
 
 def rule_of(model: Any) -> str | int | float:
-    """The rule by which the size was chosen; "own": the method ends at a size of its own."""
+    """Return the rule that chose the size; "own": the method determines its size."""
     selector, path = beneath(model), model.path_
     if "choose" not in selector.get_params(deep=False):
         return "own"
@@ -231,7 +231,7 @@ def _repeat(
     notes: Sequence[str],
     names: tuple[str, ...],
 ) -> tuple[Any, Any, Any, bool, list[str]]:
-    """The search on permuted targets and on halves: model, both results, whether cut, notes."""
+    """Repeat the search on permuted targets and on halves, as requested."""
     cut = any("validation was interrupted" in note for note in notes)
     null, halves, more = None, None, list[str]()
     if request.null and model.path_.complete and not cut:
@@ -275,7 +275,7 @@ def _again(
 
 
 def _figures(model: Any, problem: Problem, spec: EstimatorSpec) -> dict[str, float]:
-    """The error in well-known measures."""
+    """Return the error in familiar measures."""
     size = len(model.selected_)
     if spec.task.name == "regression":
         return {} if spec.entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
@@ -317,7 +317,7 @@ def _suspects(problem: Problem, spec: EstimatorSpec, options: Mapping[str, Any])
 
 
 def _without(problem: Problem, names: list[str]) -> Problem:
-    """The problem without some columns."""
+    """Return the problem without some columns."""
     table = problem.table
     kept = [j for j, name in enumerate(table.names) if name not in names]
     if isinstance(table.X, RawTable):
@@ -329,7 +329,7 @@ def _without(problem: Problem, names: list[str]) -> Problem:
 
 
 def _with_leaks(outcome: Outcome, without: Outcome, found: list[Suspect]) -> Outcome:
-    """The outcome with what is suspicious, given what the other columns can do together."""
+    """Return the outcome with suspected leaks, judged against the other columns together."""
     known = without.figures
     others = known.get("r2", known.get("auc", 0.0))
     leaks = [each for each in found if each.is_certain or each.is_far_better(others)]
@@ -423,7 +423,7 @@ def warnings_as_notes() -> Iterator[list[str]]:
 
 
 def _from_sklearn(error: BaseException) -> bool:
-    """Whether scikit-learn's own checks of the input raised it, not a fault in computing."""
+    """Return whether scikit-learn's input checks raised an error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -21,7 +21,7 @@ LONGEST_VALUE = 40  # characters of a value that a message repeats
 
 
 def cut(given: str) -> str:
-    """What was typed, or the beginning of it if it is long."""
+    """Return the typed text, cut if it is long."""
     return given if len(given) <= LONGEST_VALUE else f"{given[:LONGEST_VALUE]}..."
 
 
@@ -38,7 +38,7 @@ def check_name(path: Path) -> None:
 def one_of(
     option: str, given: str, allowed: Iterable[str], others: Mapping[str, str] | None = None
 ) -> str:
-    """The value itself if it is allowed; a near miss, or a name used elsewhere, is pointed out.
+    """Return an allowed value; an error suggests similar names and names used elsewhere.
 
     >>> one_of("--loss", "zero_one", ["squared", "zero-one"])
     'zero-one'
@@ -55,7 +55,7 @@ def one_of(
 
 
 def _digits(given: str) -> int | None:
-    """A whole number of at most 18 digits; None for anything else.
+    """Return a whole number of at most 18 digits; None for anything else.
 
     >>> _digits(" 4 "), _digits("-4"), _digits("9" * 5000)
     (4, None, None)
@@ -122,7 +122,7 @@ def _folds(*named: str) -> Reader:
 
 
 def size(option: str, given: str) -> float:
-    """A number of bytes.
+    """Parse a number of bytes.
 
     >>> size("--memory", "2GB"), size("--memory", "512 MB")
     (2000000000.0, 512000000.0)
@@ -152,7 +152,7 @@ def duration(option: str, given: str) -> float:
 
 
 def file_format(arguments: Any) -> dict[str, str]:
-    """How a text file is written, or which sheet of a workbook is read, as far as given.
+    """Return the given options of a text file, or the sheet of a workbook.
 
     >>> from types import SimpleNamespace
     >>> file_format(SimpleNamespace(delimiter="space", decimal=",", sheet=None))
@@ -167,7 +167,7 @@ def file_format(arguments: Any) -> dict[str, str]:
 
 
 def sample(option: str, given: str) -> tuple[int, int]:
-    """A number of rows and the seed they are drawn with.
+    """Parse a number of rows and a seed.
 
     >>> sample("--sample", "1000"), sample("--sample", "1000:7")
     ((1000, 0), (1000, 7))
@@ -193,7 +193,7 @@ def names(option: str, given: str) -> list[str]:
 
 
 def rows(option: str, given: str) -> tuple[str, str, str]:
-    """A column and the value that the rows must have in it, or must not have.
+    """Parse a column and the value that rows must, or must not, have.
 
     >>> rows("--rows", "split=train"), rows("--rows", "split!=train")
     (('split', '=', 'train'), ('split', '!=', 'train'))
@@ -209,7 +209,7 @@ def rows(option: str, given: str) -> tuple[str, str, str]:
 
 
 def alpha(option: str, given: str) -> str | float | list[float]:
-    """A penalty, several between commas, "auto" or "loo".
+    """Parse a penalty, several separated by commas, "auto" or "loo".
 
     >>> alpha("--alpha", "0.1,1,10"), alpha("--alpha", "2"), alpha("--alpha", "loo")
     ([0.1, 1.0, 10.0], 2.0, 'loo')
@@ -225,7 +225,7 @@ def alpha(option: str, given: str) -> str | float | list[float]:
 
 
 def choose(option: str, given: str) -> str | int | float:
-    """How to settle on a size: a rule, a size, or a fraction of the least error.
+    """Parse a rule for the size: a name, a size, or a fraction of the minimum error.
 
     >>> choose("--choose", "one-se"), choose("--choose", "4"), choose("--choose", "0.05")
     ('one_se', 4, 0.05)
@@ -245,7 +245,7 @@ def choose(option: str, given: str) -> str | int | float:
 
 
 def loss(option: str, given: str) -> str:
-    """One of the losses there are, of those with a parameter with its value if you like.
+    """Parse a loss, possibly with its parameter.
 
     >>> loss("--loss", "zero_one"), loss("--loss", "Huber:20")
     ('zero-one', 'huber:20.0')
@@ -314,7 +314,7 @@ def ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def date_format(option: str, given: str) -> str | dict[str, str]:
-    """One format of dates for all columns, or formats by column.
+    """Parse one date format for all columns, or formats by column.
 
     >>> date_format("--date-format", "%d.%m.%Y"), date_format("--date-format", "sold=%b %Y")
     ('%d.%m.%Y', {'sold': '%b %Y'})
@@ -356,7 +356,7 @@ def threshold(option: str, given: str) -> str | float | list[list[float]]:
 
 
 def path(option: str, given: str) -> Path:
-    """A name that the system can look up."""
+    """Parse a file name that the system accepts."""
     found = Path(given)
     check_name(found)
     return found
@@ -393,7 +393,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
 
 
 def read(flag: str, kind: str, given: Any, values: Iterable[str] = ()) -> Any:
-    """What was typed after an option of a kind, as a value.
+    """Parse the value of an option.
 
     >>> read("--max-features", "count", "4"), read("--loss", "loss", "zero_one")
     (4, 'zero-one')
@@ -417,7 +417,7 @@ _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
 
 def typed(message: str) -> str:
-    """What an estimator says of its parameters, as they are typed here.
+    """Return an estimator's message with parameters as command-line options.
 
     >>> typed("cv=3 is more than the 2 samples; give 2 or less.")
     '--cv 3 is more than the 2 samples; give 2 or less.'

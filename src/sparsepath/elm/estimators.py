@@ -20,13 +20,13 @@ from sparsepath.system.arrays import Floats
 
 
 def seeds_of(random_state: Any) -> np.random.SeedSequence:
-    """The seed that a scikit-learn ``random_state`` stands for."""
+    """Return the integer seed of a scikit-learn ``random_state``."""
     return np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1)))
 
 
 @dataclass(eq=False, repr=False)
 class _ELM(TakesSparse):
-    """What the machines share: parameters, neurons, the fit of the output layer."""
+    """Base class of the machines: parameters, neurons, output layer."""
 
     n_neurons: int = 100
     _: KW_ONLY
@@ -49,7 +49,7 @@ class _ELM(TakesSparse):
         return self
 
     def _chosen(self, neurons: Neurons, XT: Floats, target: Target, ridge: float) -> Neurons:
-        """The neurons to use, out of those drawn."""
+        """Return the neurons to use."""
         return neurons
 
     def _scores(self, X: Any) -> Floats:
@@ -169,7 +169,7 @@ class ELMClassifier(ClassifierFace, _ELM):
 
 
 class _OPELM(_ELM):
-    """What the pruned machines share: the ranking of the neurons and their number."""
+    """Base class of pruned machines: ranking of neurons and their number."""
 
     def _chosen(self, neurons: Neurons, XT: Floats, target: Target, ridge: float) -> Neurons:
         fit = Fit(neurons, XT, target, ridge)

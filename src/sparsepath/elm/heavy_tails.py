@@ -28,7 +28,7 @@ HEAVY = 0.5  # heavy tails: the range, so divided, is less than this part of the
 
 
 def standardise_heavy(X: Any) -> tuple[Floats, Floats, Floats]:
-    """As :func:`standardise`, with smaller scales for columns that have heavy tails."""
+    """Standardise like :func:`standardise`, with smaller scales for heavy-tailed columns."""
     XT, centre, scale = standardise(X)
     low, high = np.quantile(XT, [0.25, 0.75], axis=1)
     ratio = (high - low) / NORMAL_RANGE

@@ -1,4 +1,4 @@
-r"""How far predictions may go, and in which unit targets are computed with.
+r"""Clip predictions to a range; scale targets internally.
 
 A network knows nothing beyond its training data and may say anything there: the tails of neurons
 that cancel each other within the data need not cancel outside. So a prediction is brought back into
@@ -19,17 +19,17 @@ Limits = tuple[Floats, Floats]
 
 
 def unit_of(Y: Floats) -> float:
-    """A power of two near the spread of the targets, so that dividing by it rounds nothing."""
+    """Return a power of two near the spread of the targets, so that scaling does not round."""
     return float(np.ldexp(1.0, int(np.frexp(np.abs(Y - Y.mean(0)).max())[1])))
 
 
 def limits(Y: Floats, reach: float) -> Limits:
-    """The least and the largest prediction of each target, T each; Y is n x T."""
+    """Return the limits of predictions for each target, T each; Y is n x T."""
     return _extended(Y.min(0), Y.max(0), reach)
 
 
 def others_limits(Y: Floats, reach: float) -> Limits:
-    """The same, T x n each, when each sample in turn is left out."""
+    """Return the limits, T x n each, when each sample in turn is left out."""
     rows = Y.T
     ordered = np.sort(rows, axis=1)
     low, second, below, high = (ordered[:, [k]] for k in (0, 1, -2, -1))

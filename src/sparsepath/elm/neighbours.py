@@ -1,4 +1,4 @@
-"""A path that does not contradict itself: every machine is held against those of its neighbours.
+"""Compare each machine on a path with machines of neighbouring subsets.
 
 Subsets are compared by common scalings, machines afterwards by scalings of their own; so the
 machine of one size may contain a better one of the size below than the path has there, or need but
@@ -35,7 +35,7 @@ Task = tuple[int, Candidate]  # a neighbour, after the size of the machine that 
 def neighbours(
     machine: Candidate, features: Sequence[int], most: int, least: float | None = None
 ) -> Iterator[Candidate]:
-    """One feature less, one more (up to ``most``); not judged yet: the key is infinite.
+    """Return machines with one feature less or more (up to ``most``), not yet scored.
 
     One more has the geometric mean of the scalings, and ``least`` too if that is given.
     """
@@ -52,7 +52,7 @@ def neighbours(
 
 
 def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
-    """The machine with the best ridge, and with scalings polished unless they are common."""
+    """Return the machine with the best ridge and, unless common, optimised scalings."""
     machine = min(machine, tuned(pool, machine.scaling, machine.which), key=lambda c: c.key)
     active = machine.scaling[list(machine.subset)]
     if np.ptp(active) <= 1e-12 * active.max():
@@ -62,7 +62,7 @@ def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
 
 
 class Neighbourhood:
-    """The machines of a path, and what is tried of them.
+    """Machines of a path, and the neighbours tried so far.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Neighbourhood:
         self._on_sample: dict[int, tuple[Candidate, float]] = {}
 
     def around(self) -> list[Task]:
-        """The neighbours of machines that are new, with the size that they come from."""
+        """Return the neighbours of new machines, with the size of the original."""
         at, criterion = self.machines.at, self.machines.criterion
         donors = {s: c for s, c in at.items() if self._tried.get(s) is not c}
         self._tried |= donors
@@ -108,12 +108,12 @@ class Neighbourhood:
         ]
 
     def enough(self, size: int, neighbour: Candidate) -> float:
-        """What a neighbour of a machine of a size must be below to take the place of another."""
+        """Return the error below which a neighbour replaces another machine."""
         here = len(neighbour.subset)
         return (BEATEN if here < size else BEATEN_BY_MORE) * self.machines.criterion(here)
 
     def hopeful(self, tasks: list[Task], threads: Threads) -> list[Task]:
-        """All with one feature less; with one more the few best, of those that gain on the sample.
+        """Return all neighbours with one feature less, and the few best with one more.
 
         One more should gain a tenth on all rows.
         """
@@ -141,7 +141,7 @@ class Neighbourhood:
         return [task for task, score in zip(tasks, scores, strict=True) if score < np.inf]
 
     def better(self, tasks: list[Task], threads: Threads) -> list[Candidate]:
-        """The best neighbour of each size that takes the place of a machine.
+        """Return the best neighbour of each size that replaces a machine.
 
         They are ranked in single precision; whether the first ones serve is judged in double.
         """
@@ -164,7 +164,7 @@ class Neighbourhood:
         return [found.at[size] for size in sorted(found.at)]
 
     def improved(self, machine: Candidate) -> Candidate:
-        """The machine as it is kept: polished, a little if a smaller one is far better."""
+        """Return the machine with optimised scalings, briefly if a smaller one is far better."""
         smaller = min(
             (self.machines.criterion(size) for size in range(1, len(machine.subset))),
             default=np.inf,

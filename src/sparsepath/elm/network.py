@@ -65,11 +65,11 @@ class Neurons(Frozen):
         return len(self.biases)
 
     def take(self, which: Indices | slice) -> "Neurons":
-        """Some of the neurons."""
+        """Return some of the neurons."""
         return Neurons(self.weights[which], self.biases[which], self.activation)
 
     def on(self, features: Any, scaling: Floats) -> "Neurons":
-        """The neurons as they see some of the features, already scaled: tanh only."""
+        """Return the neurons restricted to scaled features (tanh only)."""
         return Neurons(self.weights[:, features] * scaling, self.biases, self.activation)
 
     def outputs(self, XT: Floats, out: Floats, means: Floats) -> None:
@@ -117,14 +117,14 @@ class LeaveOneOut:
 
     @property
     def standard_error(self) -> float:
-        """Of the criterion, from the spread over the samples."""
+        """Return the standard error of the criterion over samples."""
         if not np.isfinite(self.criterion):
             return float("nan")
         return float(self.losses.std(ddof=1) / np.sqrt(len(self.losses)))
 
 
 class Target:
-    """What is to be predicted: centred targets, and the classes if mistakes are counted.
+    """Centred targets, and classes if mistakes are counted.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Target:
         return others_limits(self.Y, self.reach)
 
     def take(self, which: Indices) -> "Target":
-        """Some of the samples."""
+        """Return some of the samples."""
         own = self.own[which] if self.own.size else None
         return Target(self.Y[which] * self.unit, own, self.unit, self.reach)
 
@@ -172,7 +172,7 @@ class Target:
         return self.judge_several(E[None], p[None])[0]
 
     def judge_several(self, E: Floats, P: Floats) -> list[LeaveOneOut]:
-        """The same of several fits at a time: E is r x T x n, P is r x n."""
+        """Evaluate several fits: E is r x T x n, P is r x n."""
         residuals = E / np.maximum(P, ROOM)[:, None]
         losses, squares = self._losses(residuals)
         keys = [losses.mean(1), squares.mean(1)]
@@ -187,20 +187,20 @@ class Target:
         ]
 
     def training_error(self, E: Floats) -> float:
-        """The criterion on the training data, of the residuals E, T x n."""
+        """Return the criterion on the training data, from residuals E, T x n."""
         low, high = limits(self.Y, self.reach)
         losses, _ = self._losses(held(self.Y.T, E, (low[:, None], high[:, None])))
         return float(losses.mean())
 
     def _losses(self, residuals: Floats) -> tuple[Floats, Floats]:
-        """The criterion and the squared error, sample by sample."""
+        """Return criterion and squared error per sample."""
         squares = np.square(residuals).sum(-2)
         if self.own.size:
             return (self._winners(residuals) != self.own).astype(np.float64), squares
         return squares, squares
 
     def _winners(self, residuals: Floats) -> Indices:
-        """The classes that win when left out; -1 where there is no decision."""
+        """Return the predicted left-out classes; -1 if undecided."""
         scores = self.Y.T - residuals
         if scores.shape[-2] == 1:
             only = scores[..., 0, :]
@@ -215,14 +215,14 @@ class Target:
 
 
 def dependent(ridge: float) -> InputError:
-    """What to say if the factorisation fails."""
+    """Return the error for a failed factorisation."""
     return InputError(
         f"ridge={ridge:g} is too small: the neurons are dependent to rounding; try 1e-8 or more."
     )
 
 
 class Fit:
-    """The output layer over given neurons.
+    """Output layer fitted to given neurons.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Machine(Predictor):
-    """A fitted machine, ready to predict from the raw features.
+    """Fitted machine that predicts from raw features.
 
     ``neurons`` have the scaling in them and see the columns ``features``, standardised by
     ``centre`` and ``scale``.
@@ -331,14 +331,14 @@ class Machine(Predictor):
 
     @classmethod
     def constant(cls, target: Target) -> "Machine":
-        """The mean, whatever the features."""
+        """Return a machine that predicts the mean."""
         nothing, neurons = np.empty(0), Neurons(np.empty((0, 0)), np.empty(0))
         mean, coef = target.mean * target.unit, np.empty((0, len(target.mean)))
         return cls(np.empty(0, dtype=np.intp), nothing, nothing, neurons, coef, mean)
 
     @classmethod
     def of(cls, fit: Fit, features: Indices, centre: Floats, scale: Floats) -> "Machine":
-        """The machine of a fit."""
+        """Return the machine of a fit."""
         target = fit.target
         intercept = (target.mean - fit.means @ fit.w) * target.unit
         within = np.array(limits(target.Y, target.reach)) * target.unit

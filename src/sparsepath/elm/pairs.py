@@ -21,7 +21,7 @@ from sparsepath.system.arrays import Floats
 
 
 def polynomials(XT: Floats) -> Floats:
-    """The functions of every feature, 2 x d x n; zero for those that the feature does not have."""
+    """Return functions of every feature, 2 x d x n; zero for undefined ones."""
     n = XT.shape[1]
     u = (2.0 * rankdata(XT, axis=1) - n - 1) / n
     return unit_rows(np.stack([u, np.square(u)]))
@@ -37,7 +37,7 @@ def unit_rows(values: Floats) -> Floats:
 def best_pairs(
     functions: Floats, residuals: Floats, modulators: Floats, most: int
 ) -> list[tuple[int, int]]:
-    """The pairs with the largest scores, the best first; the first of equals.
+    """Return the pairs with the largest scores, best first.
 
     Parameters
     ----------

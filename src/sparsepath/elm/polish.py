@@ -45,7 +45,7 @@ STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for 
 
 
 def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
-    """The machine with the best ridge of the grid; default: all neurons.
+    """Return the machine with the best ridge of the grid; default: all neurons.
 
     The largest ridge whose error is above the least by no more than half a standard error
     of the difference, sample by sample: a smaller one promises more than it keeps.
@@ -65,7 +65,7 @@ def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidat
 
 
 def losses(pool: Pool, machine: Candidate) -> Floats:
-    """The criterion of a machine, sample by sample."""
+    """Return the criterion of a machine per sample."""
     if machine.losses is not None:
         return machine.losses
     return pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out().losses
@@ -74,7 +74,7 @@ def losses(pool: Pool, machine: Candidate) -> Floats:
 def clearly_better(
     pool: Pool, machine: Candidate, plainer: Candidate, standard_errors: float = STANDARD_ERRORS
 ) -> bool:
-    """Whether the first machine is better by more than the samples' spread explains."""
+    """Return whether the first machine is better beyond sampling variation."""
     if not machine.key < plainer.key:
         return False
     gains = losses(pool, plainer) - losses(pool, machine)
@@ -103,13 +103,13 @@ def descent(
 
 
 def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:
-    """A machine on the same subset that is at least as good: other scalings, another ridge."""
+    """Return an equal or better machine on the same subset, with other scalings and ridge."""
     scaling, ridge = descent(pool, candidate, least, rounds)
     other = rejudged(pool, Candidate(candidate.key, scaling, candidate.which, ridge))
     return min((candidate, other), key=lambda found: found.key)
 
 
 def rejudged(pool: Pool, machine: Candidate) -> Candidate:
-    """A machine with its error on all rows, in double precision."""
+    """Return a machine with its error on all rows, in double precision."""
     left_out = pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out()
     return replace(machine, key=left_out.key, losses=left_out.losses)

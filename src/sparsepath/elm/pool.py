@@ -1,4 +1,4 @@
-"""A pool of neurons from which machines are made, in double and single precision."""
+"""Pool of neurons from which machines are built, in double and single precision."""
 
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ HOLDS_IN_SINGLE = 1e-6  # the least ridge with which machines may be compared in
 
 
 class Pool:
-    """A fixed pool of neurons on a problem; fits with any scaling and any of the neurons.
+    """Fixed pool of neurons; fits with any scaling and subset of the neurons.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Pool:
 
     @cached_property
     def ridges(self) -> Floats:
-        """The ridges to choose from, a power of ten apart."""
+        """Ridges to choose from, a power of ten apart."""
         steps = round(np.log10(self.most / self.ridge))
         return np.geomspace(self.ridge, self.most, steps + 1)
 
@@ -48,7 +48,7 @@ class Pool:
         return Pool(self.XT, self.target, neurons, ridge)
 
     def sample(self, most: int) -> "Pool":
-        """The same on a sample of so many rows, if there are more: a quick judge."""
+        """Return the pool on a sample of the rows, for fast scores."""
         n = self.target.n
         if n <= most:
             return self
@@ -62,19 +62,19 @@ class Pool:
 
     @cached_property
     def double(self) -> core.DoublePool:
-        """The same for the compiled loops."""
+        """Arrays for the compiled loops."""
         pool: core.DoublePool = self._compiled(core.DoublePool, np.float64, ROOM)
         return pool
 
     @cached_property
     def single(self) -> core.SinglePool:
-        """The same in single precision."""
+        """Arrays in single precision."""
         pool: core.SinglePool = self._compiled(core.SinglePool, np.float32, ROUGH_ROOM)
         return pool
 
     @property
     def rough(self) -> core.SinglePool | core.DoublePool:
-        """The same in single precision, unless the ridge may be too small for that."""
+        """Arrays in single precision, unless the ridge may be too small."""
         return self.single if self.ridge >= HOLDS_IN_SINGLE else self.double
 
     def fit(self, scaling: Floats, which: Indices | slice, ridge: float | None = None) -> Fit:

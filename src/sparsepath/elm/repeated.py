@@ -1,4 +1,4 @@
-"""The search of an estimator, repeated on parts of the rows: one repetition to a core.
+"""Repeat the search of an estimator on parts of the rows, one repetition per core.
 
 Every repetition is the whole search on its own rows: columns standardised by them, neurons drawn
 by the same seed, nothing handed on from one to another. A search alone leaves the cores idle
@@ -29,7 +29,7 @@ from sparsepath.system.threads import Threads
 def search_many(
     estimator: Any, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
 ) -> Iterator[Searched | None] | None:
-    """What each repetition leaves; None where ``fit`` has more to say, or others share the work."""
+    """Return the result of each repetition; None where a full ``fit`` is needed."""
     if set(given) - {"groups"} or effective_n_jobs(None) > 1:
         return None
     return _side_by_side(estimator, X, np.asarray(y), repetitions)
@@ -66,7 +66,7 @@ def _side_by_side(
 
 
 def _draw(estimator: Any, X: Any, y: Any, one: Repetition) -> Draw | None:
-    """What a repetition is made of; None if it is none for a search."""
+    """Return the search of a repetition; None if there is nothing to search."""
     inside = y if one.order is None else y[one.order]
     if not is_plain(inside, one):
         return None

@@ -28,14 +28,14 @@ def rough_key(pool: Pool, machine: Candidate, enough: float = np.inf) -> tuple[f
 
 
 class RoughJudge:
-    """The machines of a pool on subsets, at common scalings, over all prefixes of the neurons."""
+    """Score machines of a pool on subsets, at common scalings, over all numbers of neurons."""
 
     def __init__(self, pool: Pool, ridge: float, neurons: int | None = None) -> None:
         self.pool, self.ridge = pool, ridge
         self.neurons = min(len(pool.neurons), neurons or len(pool.neurons))
 
     def __call__(self, subset: Subset, scalings: Sequence[float]) -> Candidate:
-        """The best machine on a subset over common scalings and prefixes of the neurons."""
+        """Return the best machine on a subset over common scalings and numbers of neurons."""
         criterion, squares, place, m = self.pool.single.screen(
             np.array(subset), np.array(scalings), self.ridge, self.neurons
         )

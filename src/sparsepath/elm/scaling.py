@@ -33,7 +33,7 @@ RULES = ("half", "sign", "largest")
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A scaled machine that the search met: lower ``key`` is better, the first of equals wins."""
+    """Scaled machine visited by the search; lower ``key`` is better, the first wins ties."""
 
     key: tuple[float, float]  # criterion, then squared error
     scaling: Floats  # d
@@ -47,13 +47,13 @@ class Candidate:
 
 
 class Best:
-    """The best machine of each size; merging does not depend on who came first."""
+    """Best machine of each size; merging is independent of the order."""
 
     def __init__(self) -> None:
         self.at: dict[int, Candidate] = {}
 
     def criterion(self, size: int) -> float:
-        """The best so far of this size, infinite if there is none."""
+        """Return the best criterion of a size; infinity if there is none."""
         return self.at[size].key[0] if size in self.at else np.inf
 
     def offer(self, candidate: Candidate) -> bool:
@@ -65,7 +65,7 @@ class Best:
         return True
 
     def up_to(self, size: int) -> "Best":
-        """Those of at most so many features."""
+        """Return those with at most so many features."""
         few = Best()
         few.at = {k: candidate for k, candidate in self.at.items() if k <= size}
         return few
@@ -87,7 +87,7 @@ def restart(
     neurons: int | None = None,
     rough: bool = False,
 ) -> Best:
-    """A restart from its own seed: the best machine of each size up to ``most``.
+    """Run a restart from its own seed: the best machine of each size up to ``most``.
 
     The leave-one-out error is not below the training error, so a fit whose training error is above
     the best leave-one-out error that some restart already has (``bound``) need not be judged; the

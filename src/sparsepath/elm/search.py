@@ -37,7 +37,7 @@ Watch = Callable[[], bool]
 
 @dataclass(frozen=True)
 class RestartPlan:
-    """What is asked of a search."""
+    """Parameters of a search."""
 
     strategy: str
     n_restarts: int
@@ -49,21 +49,21 @@ class RestartPlan:
 
     @property
     def certain(self) -> int:
-        """A size that the search will reach in any case."""
+        """A size that the search will certainly reach."""
         if self.patience is None:
             return self.size
         return min(self.size, max(self.wanted, self.patience + 1))
 
     @property
     def n_reports(self) -> int:
-        """The most calls of the watcher."""
+        """Maximum number of callback calls."""
         restarts = -(-self.n_restarts // BATCH) if self.strategy != "swap" else 0
         return restarts + (self.size + 1 if self.strategy != "scaling" else 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A problem and all that is drawn for its search: neurons, and a seed for each restart."""
+    """A problem and its random draws: neurons, and a seed per restart."""
 
     pool: Pool
     others: Sequence[Pool]
@@ -73,12 +73,12 @@ class Draw:
     scale: Floats
 
     def search(self, threads: Threads, watch: Watch | None = None) -> "Search":
-        """The search, yet to be run."""
+        """Return the search, not yet run."""
         return Search(self.pool, self.others, self.plan, threads, watch)
 
 
 class Search:
-    """The best scaled machine of each size; ``machines()`` gives those so far at any time.
+    """Best scaled machine of each size; ``machines()`` returns the current ones.
 
     ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, then
     polishes the scalings of the best few subsets of each size. ``both`` lets the subsets that the
@@ -106,7 +106,7 @@ class Search:
 
     @property
     def _told(self) -> int:
-        """The largest size that is reported before the search has reached it."""
+        """Return the largest size to report before the search has reached it."""
         return self.plan.size if self.plan.strategy == "scaling" else self.plan.certain
 
     def tell(self) -> bool:
@@ -115,7 +115,7 @@ class Search:
         return self.ended
 
     def run(self, seeds: Sequence[np.random.SeedSequence], starts: Sequence[Subset] = ()) -> None:
-        """All of the search, with one seed per restart; ``starts`` join the swap search."""
+        """Run the search with one seed per restart; ``starts`` join the swap search."""
         plan, best = self.plan, Best()
         if not plan.size:  # every feature is constant
             return
@@ -170,7 +170,7 @@ class Search:
         return best
 
     def polished(self, swaps: SwapSearch, best: Best) -> Best:
-        """The machines of the best subsets, one of each size, polished where that serves."""
+        """Return the best machine of each size, with optimised scalings where that helps."""
         pool, sample, least = self.pool, self.sample, 1.0 / self.plan.n_levels
         sizes = sorted(swaps.best.at)
         rivals = self.threads.map(lambda size: _rivals(sample, swaps, best, size), sizes)
@@ -201,7 +201,7 @@ def _winner(
     least: float,
     to_the_end: bool = True,
 ) -> Candidate:
-    """One machine out of those of a size; ``first`` is on the best subset by score.
+    """Return one machine among those of a size; ``first`` is on the best-scoring subset.
 
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
@@ -231,25 +231,25 @@ def _winner(
 
 
 def first_polish(pool: Pool, sample: Pool, start: Candidate, least: float) -> Candidate:
-    """A machine polished a little, on some of the rows, with its error on all of them."""
+    """Return a machine optimised briefly on some rows, with its error on all rows."""
     scaling, ridge = descent(sample, start, least, FIRST_ROUNDS)
     machine = Candidate(start.key, scaling, start.which, ridge)
     return replace(machine, key=rough_key(pool, machine))
 
 
 def finished(pool: Pool, start: Candidate, least: float) -> Candidate:
-    """A machine polished to the end: with all neurons, or those that it has if they are better."""
+    """Return a fully optimised machine: with all neurons, or its own if better."""
     starts = tuned(pool, start.scaling), rejudged(pool, start)
     return polish(pool, min(starts, key=lambda c: c.key), least)
 
 
 def _score(pool: Pool, machine: Candidate) -> tuple[float, float]:
-    """What the scalings and the ridge of a machine are worth with the neurons of another pool."""
+    """Score the scalings and ridge of a machine with the neurons of another pool."""
     return rough_key(pool, replace(machine, which=np.arange(len(pool.neurons))))
 
 
 def _tuned(pool: Pool, best: Best) -> Best:
-    """The same machines with the ridge that suits each."""
+    """Return the machines with the best ridge for each."""
     machines = Best()
     for candidate in best.at.values():
         machines.offer(tuned(pool, candidate.scaling, candidate.which))

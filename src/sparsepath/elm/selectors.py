@@ -62,7 +62,7 @@ def contradictions(path: SelectionPath, parts: LeftOut) -> set[int]:
 
 @dataclass(eq=False, repr=False)
 class _ELMFS(SizedSelector):
-    """What the regressor and the classifier share: parameters, search, choice of a size."""
+    """Base class of regressor and classifier: parameters, search, choice of the size."""
 
     _: KW_ONLY
     strategy: str = "both"
@@ -75,15 +75,12 @@ class _ELMFS(SizedSelector):
     n_threads: int | None = None
 
     def expected_seconds(self, X: Any) -> float:
-        """What a search will take, before it begins: CPU seconds of one core, to a factor of two.
-
-        One network is timed on this machine. ``validation`` repeats the search on each part of the
-        data. Without ``max_features`` a search usually ends early, which is counted.
+        """Return the estimated CPU seconds of a search on one core, to a factor of two.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features; only their shape counts.
+        X : array or data frame
+            Features.
         """
         n, d = X.shape
         one, plan = seconds_of_one(n, count("n_neurons", self.n_neurons)), self._plan(d)
@@ -122,7 +119,7 @@ class _ELMFS(SizedSelector):
         return run.settle()
 
     def _found(self, draw: Draw, search: Search | None, best: Best) -> Found:
-        """What a search has found: steps and machines by size."""
+        """Return the result of a search: steps and machines by size."""
         steps, machines = models(draw.pool, best, draw.centre, draw.scale)
         fitted = {
             "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
@@ -134,7 +131,7 @@ class _ELMFS(SizedSelector):
         )
 
     def _search_again(self, path: SelectionPath, parts: LeftOut, given: Given) -> Found | None:
-        """A second search, from subsets that were found with a part of the data left out.
+        """Run a second search, from subsets found with part of the data held out.
 
         Only where an honest error is well below the criterion of the search at that size: models
         of fewer samples cannot be better than one of all, unless their subsets are. None if there
@@ -167,7 +164,7 @@ class _ELMFS(SizedSelector):
         return None
 
     def _draw(self, X: Any, target: Target, seed: int, most: int | None = None) -> Draw:
-        """What is drawn for a search, to sizes of at most ``most``."""
+        """Return the random draws of a search, up to size ``most``."""
         XT, centre, scale = standardise_heavy(X)
         plan = self._plan(int(np.count_nonzero(XT.any(1))))
         if most is not None:
@@ -186,13 +183,13 @@ class _ELMFS(SizedSelector):
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched | None] | None:
-        """What repetitions of the search leave, side by side; see ``elm.repeated``."""
+        """Return the results of all repetitions, in parallel; see ``elm.repeated``."""
         from sparsepath.elm.repeated import search_many
 
         return search_many(self, check_features(self, X, reset=True), y, given, repetitions)
 
     def _plan(self, usable: int) -> RestartPlan:
-        """What is asked of a search among so many features that are not constant."""
+        """Return the parameters of a search among so many varying features."""
         size = min(usable, MOST)
         if self.max_features is not None:
             size = min(usable, count("max_features", self.max_features, 0))

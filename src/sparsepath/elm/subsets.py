@@ -58,7 +58,7 @@ RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of s
 
 
 class SwapSearch:
-    """The search; call :meth:`run`.
+    """The swap search; call :meth:`run`.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ class SwapSearch:
         return self.best
 
     def gains(self, size: int) -> bool:
-        """Whether the best score of a size is less than all of smaller ones."""
+        """Return whether the best score of a size is below those of all smaller sizes."""
         smaller = [self.best.criterion(k) for k in self.best.at if k < size]
         return self.best.criterion(size) < GAINED * min(smaller, default=np.inf)
 
     def gained_nothing(self) -> bool:
-        """Whether the last few sizes are no better than one before them."""
+        """Return whether the last few sizes are no better than an earlier one."""
         scores = [self.best.criterion(size) for size in sorted(self.best.at)]
         before, last = scores[: -self.patience], scores[-self.patience :]
         return bool(before) and min(last) >= GAINED * min(before)
@@ -158,14 +158,14 @@ class SwapSearch:
         return sorted(found, key=lambda s: (s not in self.steady, scores[s].key, s))
 
     def _around(self, size: int) -> tuple[float, ...]:
-        """The common scalings at which subsets of a size are compared."""
+        """Return the common scalings at which subsets of a size are compared."""
         if size <= 2:
             return SCALINGS
         at = SCALINGS.index(*self._best_of(size - 1))
         return SCALINGS[max(at - 1, 0) : at + 2]
 
     def _best_of(self, size: int) -> tuple[float]:
-        """The common scaling of the best subset of a size."""
+        """Return the common scaling of the best subset of a size."""
         return (float(self.best.at[size].scaling.max()),)
 
     def _explore(self, level: int, size: int) -> set[int]:
@@ -190,7 +190,7 @@ class SwapSearch:
         return changed | self._look(exchanged)
 
     def _grown(self, size: int) -> list[Subset]:
-        """The best few of the size before with one feature more."""
+        """Return the best few subsets of the previous size with one more feature."""
         if size == 1:
             return [(i,) for i in self.features]
         first, *others = self.ranked(size - 1)[: BEAM if self.gains(size - 1) else IDLE_BEAM]
@@ -201,7 +201,7 @@ class SwapSearch:
         return fresh
 
     def _with_pairs(self, level: int) -> list[Subset]:
-        """The best subset of a level with the pairs that explain most of what it leaves.
+        """Return the best subset of a level with pairs that explain most of its residuals.
 
         All neurons judge them: with a few it hardly shows what a weaker pair adds to a stronger.
         """
@@ -230,7 +230,7 @@ class SwapSearch:
         self.listed[len(subset) + 1] = (*subset, *(larger[other] for other in order[:LISTED]))
 
     def _like(self, i: int) -> list[int]:
-        """The features that are most correlated with one."""
+        """Return the features most correlated with one."""
         if i not in self._alike:
             rows = self.sample.XT[list(self.features)]
             size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
@@ -244,7 +244,7 @@ class SwapSearch:
         return [tuple(sorted((*subset, i))) for i in features if i not in subset]
 
     def _judged(self, judge: RoughJudge, subsets: Sequence[Subset]) -> dict[Subset, Candidate]:
-        """What a judge says of subsets."""
+        """Return the scores of subsets."""
         scalings = self.typical if judge is self.first else self.scalings
         found = self.threads.map(lambda subset: judge(subset, scalings[len(subset)]), subsets)
         return dict(zip(subsets, found, strict=True))
@@ -266,7 +266,7 @@ class SwapSearch:
     def _few(
         self, subsets: Sequence[Subset], scores: dict[Subset, Candidate], most: int, near: float
     ) -> list[Subset]:
-        """The few with scores near that of the best of their size, or near the first of them."""
+        """Return the few subsets with scores near the best of their size."""
         few = sorted(subsets, key=lambda subset: scores[subset].key)[:most]
         if not few:
             return []
@@ -275,7 +275,7 @@ class SwapSearch:
         return [s for s in few if scores[s].key[0] <= near * scores[best].key[0]]
 
     def _by_all(self, subsets: Sequence[Subset]) -> list[Candidate]:
-        """The machines with the mean of the scores of all pools, on all rows, at one scaling."""
+        """Return machines with the mean score of all pools, on all rows, at one scaling."""
         judged = self.known
         if self.on_sample:
             judged = self._judged(self.judge_all_rows, subsets)

@@ -17,7 +17,7 @@ Tell = Callable[[], bool]  # asked after every step; whether to end there
 
 
 def _step(subset: tuple[int, ...], estimator: Estimator) -> Step:
-    """The error of a subset is minus its mutual information."""
+    """Return a step whose error is minus the mutual information of the subset."""
     found = estimator.of(subset)
     return Step(subset, -found.value, found.standard_error)
 
@@ -39,7 +39,7 @@ Subset = tuple[int, ...]
 
 
 def climb(estimator: Estimator, features: list[int], most: int, start: Subset) -> Iterator[Step]:
-    """From a subset, add or drop the feature that helps most until none does.
+    """From a subset, add or remove the most helpful feature until none helps.
 
     Every subset that is judged on the way, in order.
     """

@@ -38,7 +38,7 @@ MI_METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"
 
 @dataclass(eq=False, repr=False)
 class MutualInfoSearch(SizedSelector):
-    """The search that is guided by mutual information, whatever is made of its subsets."""
+    """Base class of searches by mutual information."""
 
     _: KW_ONLY
     search: str = "forward"
@@ -231,7 +231,7 @@ class MutualInfoSelector(MutualInfoSearch):
         return self._search(given, X, YT, seed_of(self.random_state), judged)
 
     def _settle_on(self, path: SelectionPath, given: Given) -> int:
-        """The size of the rule, or none if shuffled targets reach the same information."""
+        """Return the size of the rule, or none if permuted targets reach the same information."""
         size = super()._settle_on(path, given)
         if not size or is_size(self.choose) or self.validation is None:
             return size
@@ -242,7 +242,7 @@ class MutualInfoSelector(MutualInfoSearch):
         return size if -path.step(size).error > mean + ABOVE_SHUFFLED * spread else 0
 
     def _shuffled(self, XT: Floats, YT: Floats, size: int) -> Floats:
-        """What a forward search up to a size finds in shuffled targets."""
+        """Return what a forward search up to a size finds with permuted targets."""
         random = np.random.default_rng(0)
         features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
         found = []

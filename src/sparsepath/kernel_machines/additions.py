@@ -1,4 +1,4 @@
-"""Which input to add to a least-squares support vector machine.
+"""Choose the input to add to a least-squares support vector machine.
 
 An exact leave-one-out error takes a factorisation of n x n numbers. To rank the candidates, m
 samples L (``LANDMARKS``) stand for all as centres, while all n samples count in the errors: with
@@ -104,7 +104,7 @@ class Candidates:
         self._near += self._distances(feature)
 
     def best(self, features: Sequence[int]) -> Addition:
-        """The feature of least cross-validation error, at its best gamma and sigma2.
+        """Return the feature with the minimum cross-validation error, at its best gamma and sigma2.
 
         Ties go to the first of features, sigma2s and gammas.
         """
@@ -125,7 +125,7 @@ class Candidates:
         return (z[:, None] - z[self._landmarks]) ** 2
 
     def _best_gamma(self, machine: LSSVM | LowRank) -> tuple[float, float, Floats]:
-        """The least error, its gamma and its residuals."""
+        """Return the minimum error, its gamma and its residuals."""
         best = (np.inf, self.gammas[0], np.empty(0))
         for gamma in self.gammas:
             e = machine.residuals(gamma, self.blocks)

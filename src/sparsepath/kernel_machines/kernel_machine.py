@@ -1,4 +1,4 @@
-"""What the kernel rivals share: values to try, parts to leave out, scaling, tuning, predictions."""
+"""Base class of kernel machines: parameter grids, splits, scaling, tuning, prediction."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -24,7 +24,7 @@ WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
 
 
 def grid(given: Any, name: str, default: Floats) -> list[float]:
-    """The values to try: a number, a list of numbers, or "tune" for the default ones."""
+    """Return the values to try: a number, a list of numbers, or "tune" for the defaults."""
     if isinstance(given, str):
         if given != "tune":
             raise InputError(f"{name}={given!r}; use a number, a list of numbers, or 'tune'.")
@@ -46,7 +46,7 @@ def warn_of_end(given: Any, gamma: float, default: Floats) -> None:
 
 
 def left_out(cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool) -> Blocks:
-    """The blocks to leave out: None for one sample at a time; they must cover every sample once."""
+    """Return the held-out blocks (None: one sample at a time); every sample once."""
     if isinstance(cv, str):
         if cv != "loo":
             raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.")
@@ -105,7 +105,7 @@ class KernelModel(Predictor):
 
 @dataclass(eq=False, repr=False)
 class _KernelMachine(TakesSparse):
-    """What the rivals share: scaling, the grid of gamma and sigma2, predictions."""
+    """Base class of kernel machines: scaling, grid of gamma and sigma2, predictions."""
 
     gamma: float | str | Sequence[float] = "tune"
     sigma2: float | str | Sequence[float] = "tune"
@@ -132,7 +132,7 @@ class _KernelMachine(TakesSparse):
     def _tune(
         self, Z: Floats, Y: Floats, blocks: Blocks, weights: Floats | None
     ) -> tuple[float, float, list[dict[str, float]]]:
-        """The best (gamma, sigma2) and all errors; ties: the smoother model."""
+        """Return the best (gamma, sigma2) and all errors; the smoother model wins ties."""
         sigma2s = grid(self.sigma2, "sigma2", default_widths(Z, weights))
         gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
         D = squared_distances(Z, Z)

@@ -116,7 +116,7 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched | None] | None:
-        """What repetitions of the search leave, by products of columns; see ``data.condensed``."""
+        """Return the results of repetitions from products of columns; see ``data.condensed``."""
         X = check_features(self, X, reset=True)
         m, n = X.shape
         longest = at_most("max_features", self.max_features, n)
@@ -222,7 +222,7 @@ class _LeastSquares:
         self.order.append(column)
 
     def step(self) -> Step:
-        """The model of the columns so far, with its leave-one-out error."""
+        """Return the model of the columns so far, with its leave-one-out error."""
         k, subset = len(self.order), self.order
         squares = np.square(self.e / np.maximum(self.p, ROOM))
         error, se = np.inf, np.nan  # a sample that decides its own prediction is not left out

@@ -1,4 +1,4 @@
-"""The barrier problem and the Newton system that all solvers of the room share.
+"""The barrier problem and the Newton system shared by all solvers.
 
 Tikka (2008), equation 14. With u = s + alpha and v = s - alpha, so that u, v > 0 says |alpha| < s:
 
@@ -32,13 +32,13 @@ from sparsepath.system.arrays import Floats
 
 @dataclass(frozen=True)
 class Budget:
-    """The two budgets, and the shares of mu that the logarithms have in equation 14."""
+    """The two budgets, and the weights of the logarithms in equation 14."""
 
     r: float
     t: float
 
     def shares(self, n_alpha: int, n_inputs: int) -> Floats:
-        """The share of every logarithm, in the order of ``Point.all``."""
+        """Return the weight of every logarithm, in the order of ``Point.all``."""
         each = (1.0 / (n_alpha - 1), 1.0 / n_inputs, 1.0)
         return np.repeat(each, (2 * n_alpha, n_inputs, 2))
 

@@ -1,4 +1,4 @@
-"""What the estimators of RBF networks share: fitted attributes, importances, numbers or classes."""
+"""Base class of RBF network estimators: fitted attributes, importances, targets."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ SCHEDULES = ("robust", "paper")
 
 
 class _SparseRBF(SearchingSelector, RBFOptions):
-    """What the fit at one (r, t) and the search over many share."""
+    """Base class of single fits and of the search over budgets."""
 
     cv_results_: dict[str, Any]  # of a search
     rs_: Floats
@@ -65,29 +65,29 @@ class _SparseRBF(SearchingSelector, RBFOptions):
         self.solution_ = solution
 
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
-        """The numbers to fit; a classifier learns its classes here."""
+        """Return the numbers to fit; a classifier encodes its classes."""
         raise NotImplementedError
 
     def _known(self, y: Any, n_samples: int) -> Floats:
-        """The same of a fitted estimator, for data with known classes."""
+        """Return the numbers for a fitted estimator with known classes."""
         raise NotImplementedError
 
     def permutation_importances(
         self, X: Any, y: ArrayLike, *, n_repeats: int = 10, random_state: int = 0
     ) -> Floats:
-        """How much the mean squared error grows when a column is shuffled, for every column.
-
-        A weight says how fast the network bends along an input, not how much the input matters: a
-        linear effect needs little weight. This says how much it matters.
+        """Return the increase of the mean squared error when a column is permuted, for every
+        column.
 
         Parameters
         ----------
-        X, y : arrays
-            Data, better not those of the fit.
+        X : array or data frame
+            Samples, preferably not used in the fit.
+        y : array
+            Targets.
         n_repeats : int
-            Shuffles per column.
-        random_state : int
-            The seed of the shuffles.
+            Number of permutations per column.
+        random_state : int, RandomState or None
+            Random seed.
         """
         check_is_fitted(self)
         X = dense(check_features(self, X, reset=False))
@@ -114,7 +114,7 @@ class _SparseRBF(SearchingSelector, RBFOptions):
 
 
 class _Regression(RegressorFace):
-    """A target of numbers."""
+    """Mixin for numeric targets."""
 
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
         return self._numbers(y, n_samples, weights)[:, 0]

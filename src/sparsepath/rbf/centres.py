@@ -1,4 +1,4 @@
-"""Where Gaussians may sit: on all samples, on fewer that stand for them, or where one says."""
+"""Candidate centres: all samples, representative samples, or a given array."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ AUTO = 150
 def place_centres(
     X: Floats, centres: Any, placing: str, seed: int, weights: Floats | None = None
 ) -> tuple[Floats, NDArray[np.intp] | None]:
-    """The centres in the units of X, and which samples they are, if they are samples.
+    """Return the centres in the units of X, and their sample indices if they are samples.
 
     ``centres`` is "auto", "all", a number or an array. "auto" draws from the samples where these
     are many; a number of centres is placed by k-means of the standardised samples, or taken from
@@ -69,6 +69,6 @@ def place_centres(
 
 
 def _distinct(X: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """The samples without repetition, in their order."""
+    """Return the distinct samples, in order."""
     first = np.sort(np.unique(X, axis=0, return_index=True)[1])
     return X[first], first

@@ -1,4 +1,4 @@
-"""The search without lists of budgets: budgets from coarse to fine, inputs left out one by one.
+"""Search without given budgets: coarse to fine, with removal of inputs.
 
 1. Every second node of the grid is within reach of a walk, which starts at the middle r with every
    second t and goes from the best node to better ones around it. All inputs are offered. A node
@@ -52,7 +52,7 @@ SHUFFLES = 3  # of an input on a test part
 
 @dataclass(frozen=True, eq=False)
 class QuickFit:
-    """A solution that is near enough to compare budgets, and its error on the test part."""
+    """Approximate solution for comparing budgets, and its test error."""
 
     fold: Fold  # its columns are places among the inputs that were offered
     trainer: Trainer | None = None  # None: no inputs
@@ -60,7 +60,7 @@ class QuickFit:
     inputs: Columns = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def on(self, inputs: Columns, samples: Columns | None) -> RBFSolution | None:
-        """The solution with some of its inputs, to start from; None if it has other centres."""
+        """Return the solution with some inputs as a start; None if its centres differ."""
         if self.trainer is None or self.solution is None or samples is None:
             return None
         centres = self.trainer.samples
@@ -81,7 +81,7 @@ def quick_fit(
     budgets: tuple[float, float],
     start: QuickFit | None = None,
 ) -> QuickFit:
-    """The fit of some inputs, in ascending order, on the training part of a split."""
+    """Fit some inputs on the training fold of a split."""
     train, test = map(data.counted, split)
     part = data.on(columns)
     of_test = part.of(test)
@@ -98,7 +98,7 @@ def quick_fit(
 
 
 def importances(data: GridData, split: Split, columns: Columns, fit: QuickFit) -> Floats:
-    """What shuffling each of the inputs of a fit adds to the error on the test part."""
+    """Return the increase of the test error when each input is permuted."""
     X, y, weights = data.on(columns).of(data.counted(split[1]))
     out = np.zeros(len(columns))
     rng = np.random.default_rng(data.options.random_state)
@@ -119,7 +119,7 @@ def importances(data: GridData, split: Split, columns: Columns, fit: QuickFit) -
 
 @dataclass(frozen=True, eq=False)
 class NodeFits:
-    """Some of the inputs at a node: the fits on all splits, and last the one to all data."""
+    """Some inputs at a grid node: fits on all splits, and last on all data."""
 
     node: Node
     columns: Columns  # ascending
@@ -135,7 +135,7 @@ class NodeFits:
 
 
 def next_size(size: int) -> int:
-    """The number of inputs that follows one.
+    """Return the next smaller number of inputs to try.
 
     >>> [next_size(30), next_size(9), next_size(8)]
     [15, 8, 7]
@@ -183,7 +183,7 @@ class CoarseToFine(BudgetPath):
     def _walk(
         self, best: NodeFits, starts: Sequence[Node], around: Callable[[Node], list[Node]]
     ) -> Generator[str, None, NodeFits]:
-        """From the best of some nodes to better ones around it, by a thousandth at least."""
+        """Move from the best node to better neighbours, by at least a thousandth."""
         columns, tried = best.columns, {best.node}
         ahead = list(starts) or around(best.node)
         while ahead:
@@ -199,7 +199,7 @@ class CoarseToFine(BudgetPath):
         return best
 
     def _raced(self, node: Node, columns: Columns, best: NodeFits) -> NodeFits | None:
-        """The candidate at a node if it is better than the best one."""
+        """Return the candidate at a node if it is better than the best one."""
         few = min(FIRST_SPLITS, len(self.splits))
         fits = self._fits(node, columns, range(few))
         error, bound = (mean_error([fit.fold for fit in each[:few]]) for each in (fits, best.fits))
@@ -230,7 +230,7 @@ class CoarseToFine(BudgetPath):
         return found
 
     def _most_important(self, found: NodeFits, size: int) -> Columns:
-        """Some of the inputs, ascending."""
+        """Return the most important inputs, ascending."""
         each = zip(self.splits, found.fits, strict=False)  # not the fit to all data
         total = sum(
             Parallel(self._n_jobs)(
@@ -260,7 +260,7 @@ class CoarseToFine(BudgetPath):
         )
 
     def _offered(self, found: NodeFits) -> Training:
-        """The complete fit to all data, which is put on the path."""
+        """Fit all data completely, and put the fit on the path."""
         columns, quick = found.columns, found.fits[-1]
         fit = self.complete(
             found.node, columns, lambda of: quick.on(columns[of.inputs], of.samples)

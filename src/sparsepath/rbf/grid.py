@@ -1,4 +1,4 @@
-"""The grid of both budgets: its ends, the fits of one fold, and what they come to for every t.
+"""The grid of both budgets: its range, the fits of one fold, and results per t.
 
 A small t makes a fit sparse and wide at once, so that its inputs may be good and its error not. So
 for every t the inputs that a fit chose are fitted again with budgets of their own ("relaxed"): on
@@ -145,7 +145,7 @@ def scored(
     n_centres: int,
     converged: bool,
 ) -> Fold:
-    """A fit by its outputs for the inputs, target and weights of a test part."""
+    """Return the score of a fit from its outputs for a test fold."""
     _, y, weights = of_test
     squares = (y - outputs) ** 2
     error = float(np.average(squares, weights=weights)) if len(y) else np.nan
@@ -176,7 +176,7 @@ class SplitFits:
 
 
 def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fold]:
-    """The fits of every r on one split."""
+    """Return the fits of every r on one split."""
     with Threads(1):
         fits = SplitFits(data, split)
         return [fits.at(float(r), t) for r in rs]
@@ -214,7 +214,7 @@ def relax(
 def descend(
     start: Place, around: Callable[[Place], list[Place]], error: Callable[[Place], float]
 ) -> Place:
-    """From a place to the best around it as long as that is better, by a thousandth at least."""
+    """Descend from a node to better neighbours, by at least a thousandth."""
     at = start
     while True:
         best = min(around(at), key=error, default=at)
@@ -287,7 +287,7 @@ class FullGrid(BudgetPath):
 
     @property
     def ts(self) -> Floats:
-        """The values of t that are finished."""
+        """Values of t that are finished."""
         return self.grid.t.values[sorted({place for _, place in self.tried})]
 
     def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-r"""The coefficients for given Gaussians, solved outright: least squares within a budget.
+r"""Exact coefficients for given Gaussians: least squares within a budget.
 
 The barrier leaves all coefficients a little away from zero, and wide Gaussians are so much alike
 that many small ones do the work of a few. At the final weights of the inputs the problem
@@ -53,7 +53,7 @@ class _Plane(NamedTuple):
 
 
 class BudgetLasso:
-    """The coefficients a of the least |B'a - y|^2 with sum |a| <= r; most of them are zero.
+    """Coefficients a that minimise |B'a - y|^2 with sum |a| <= r; most are zero.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From data to a network that holds only what it uses: scaling, solving, telling zeros, pruning.
+"""From data to a pruned network: scaling, solving, zero weights, pruning.
 
 Constant inputs are left out before anything else, and so are copies of earlier ones, in whatever
 units: the distance knows only the sum of their weights. Which weights of a barrier solution are
@@ -76,7 +76,7 @@ class Scaling:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RBFOptions:
-    """How to solve: parameters that all estimators of RBF networks have."""
+    """Solver parameters shared by all RBF estimators."""
 
     solver: str = "direct"
     schedule: str = "robust"
@@ -94,7 +94,7 @@ ENOUGH = 0.005  # of the error: a mu at which a fit is near enough to compare bu
 
 @dataclass(frozen=True)
 class RBFModel(Predictor):
-    """A network of the inputs and centres in use, in the units of the data."""
+    """Network of the inputs and centres in use, in units of the data."""
 
     parts: ClassVar = {
         "columns": "column d",
@@ -137,14 +137,14 @@ class RBFModel(Predictor):
 
 
 def empty_model(mean: float) -> RBFModel:
-    """The network without inputs: the mean."""
+    """Return the network without inputs: the mean."""
     none, nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
     return RBFModel(none, none, np.zeros((0, 0)), nothing, nothing, nothing, mean)
 
 
 @dataclass(frozen=True)
 class Training:
-    """A model and how it came about."""
+    """A model and the history of its fit."""
 
     model: RBFModel
     solution: RBFSolution
@@ -153,20 +153,20 @@ class Training:
 
 
 def nonzero_weights(w: Floats, t: float) -> NDArray[np.bool_]:
-    """Which weights are not zero; see the module."""
+    """Return which weights are not zero; see the module docstring."""
     bound = np.sqrt(t * max(t - w.sum(), 0.0) / len(w))
     return w >= min(bound, CAP * w.max())
 
 
 def by_chance(q: int) -> float:
-    """What q useless inputs may gain by fitting noise, times the error of a sample."""
+    """Return the expected gain of q irrelevant inputs from noise, times the error of a sample."""
     return q + BY_CHANCE * np.sqrt(2.0 * q)
 
 
 def random_start(
     budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Generator
 ) -> InteriorPoint:
-    """The paper's start: |alpha| = 0.99 s with signs at random."""
+    """Return the start of the paper: |alpha| = 0.99 s with random signs."""
     x = start(budget, n_alpha, n_inputs)
     s = x.s
     alpha = 0.99 * s * rng.choice([-1.0, 1.0], n_alpha)
@@ -289,7 +289,7 @@ class Trainer:
         )  # fmt: skip
 
     def outputs(self, solution: RBFSolution, X: Floats) -> Floats:
-        """What a solution makes of samples in the units of the data, not pruned."""
+        """Return the outputs of an unpruned solution for samples in units of the data."""
         Z = self.scaling.inputs(X)[:, self.inputs]
         K = gaussians(Z, self.C, solution.w)
         scaling, alpha = self.scaling, solution.alpha
@@ -347,7 +347,7 @@ class Trainer:
         return RBFNetwork(self.Z[:, inputs], self.target, self.C[:, inputs], self.weights)
 
     def pruned(self, solution: RBFSolution) -> Training:
-        """The network of what a solution needs."""
+        """Return the pruned network of a solution."""
         scaling, w = self.scaling, solution.w
         if not scaling.varies.any():
             return Training(empty_model(scaling.y_mean), solution, self.inputs[:0], solution.error)
@@ -402,7 +402,7 @@ class Trainer:
         return enough, self._exact(solution, order[:enough])
 
     def _exact(self, solution: RBFSolution, inputs: NDArray[np.intp]) -> BudgetLasso:
-        """The best coefficients with these inputs at their weights."""
+        """Return the exact coefficients with these inputs at their weights."""
         w = np.zeros_like(solution.w)
         w[inputs] = solution.w[inputs]
         return BudgetLasso(self.network.at(w), self.network.y, self.r, solution.alpha)

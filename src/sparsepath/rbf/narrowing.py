@@ -1,4 +1,4 @@
-"""Many inputs: a network on those that earn their place, found from the slopes of all.
+"""Solve problems with many inputs on working sets of inputs.
 
 A step of the solver costs the cube of the number of inputs, and of thousands of them nearly all
 have no weight at the end. An input without weight stays without if the error, at the solution on
@@ -40,7 +40,7 @@ def solve_narrowed(
     solve_on: Callable[[Inputs, Told], RBFSolution],
     told: Told = None,
 ) -> RBFSolution:
-    """The solution on the inputs that earn their place, as one on all of them.
+    """Return a solution on working sets of inputs, equivalent to one on all inputs.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def solve_narrowed(
 
 
 def explained(X: Floats, y: Floats) -> Floats:
-    """The sum of squares of y that a parabola in each column of X explains.
+    """Return the sum of squares of y that a parabola in each column explains.
 
     >>> X = np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 0.0]])
     >>> explained(X, X[:, 0] ** 2).round(6)

@@ -53,7 +53,7 @@ LIVE = 1e-2  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
 
 @dataclass(frozen=True)
 class Stage:
-    """How one value of mu went."""
+    """Statistics of one value of mu."""
 
     mu: float
     iterations: int
@@ -86,7 +86,7 @@ Told = Callable[[RBFSolution], object] | None
 
 
 def stationarity_gap(g: Floats, alpha: Floats, w: Floats, r: float, t: float) -> float:
-    """How much the linear model of E could still fall within the budgets; zero at a solution.
+    """Return how far the linearised error could fall within the budgets; zero at a solution.
 
     For fixed weights the problem is convex and this bounds how far E is above its minimum. It is
     g'alpha + r max|g| for the alphas, plus h'w + t max(0, -min h) for the weights' gradient h.
@@ -172,7 +172,7 @@ class PrimalDual:
         return self._at.error
 
     def _iterate(self) -> tuple[float, float]:
-        """One step; the decrement before it and its length."""
+        """Take one step; return the decrement before it and its length."""
         system = self._system()
         plain = self.mu * self.shares
         move = system.direction(self.gradient, plain, self.x.all, self.z.all, self._rule)

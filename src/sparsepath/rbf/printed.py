@@ -1,4 +1,4 @@
-"""The algorithms as the paper prints them: Algorithm 3 inside Algorithm 1 or Algorithm 2.
+"""The algorithms printed in the paper: Algorithm 3 inside Algorithm 1 or 2.
 
 Algorithm 3 makes Newton steps on J with the Gauss-Newton Hessian and damping lam on all parameters,
 halved when the quadratic model foretells the fall of J well (ratio above 0.75) and doubled when it
