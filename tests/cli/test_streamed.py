@@ -186,7 +186,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
         (["--memory", "1GB", "--class-weight", "y=1"], "--class-weight needs data in memory"),
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
         (["--memory", "1GB", "--sheet", "1"], "has no sheets; remove --sheet"),
-        (["--memory", "1GB", "--decimal", ","], "decimal: that is said of CSV files"),
+        (["--memory", "1GB", "--decimal", ","], "decimal: only for CSV files"),
         (["--memory", "1GB", "--missing", "drop-rows"], "needs data in memory; use median or"),
     ],
 )

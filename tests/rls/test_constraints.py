@@ -348,7 +348,7 @@ def test_why_nothing_more_can_enter_is_said():
     ]:
         with pytest.warns(PathWarning, match=words):
             SparseRLSRegressor(**options).fit(X, y)
-    with pytest.raises(InputError, match="exceed the range of floating point"):
+    with pytest.raises(InputError, match="floating point cannot represent"):
         SparseRLSRegressor(forced=[0]).fit(X, y * 1e-200)
     groups = {"search": "backward", "feature_groups": [0, 0, 1, 2, 3]}
     assert SparseRLSRegressor(forced=[0], **groups).fit(X, y).path_.sizes == (2, 3, 4, 5)
