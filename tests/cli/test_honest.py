@@ -285,7 +285,7 @@ def test_ctrl_c_in_the_validation_keeps_the_folds(run: Run, files, tmp_path, mon
     interrupted_after(1 + 4, monkeypatch)  # the search, and four folds
     done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
     assert done.code == 130
-    assert "are of what was done (10-fold, 4 of 10 parts)" in done.err
+    assert "use only the completed parts (10-fold, 4 of 10 parts)" in done.err
     assert "Expected error: RMSE" in done.out
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.complete
