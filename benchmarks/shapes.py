@@ -381,10 +381,9 @@ what C order takes more at 1000000 x 50. The last row leaves the system's time o
     "criteria": (
         "Criteria",
         """Searches (the data made ready included; what a whole fit adds is under "Small data") in multiples of F,
-after 0.1 ms a step, in a process that has loaded its compiled loops. Beside them, in the same run, the least work
+after 0.1 ms a step. Beside them, in the same run, the least work
 of those that cannot be within 6 F; a star marks what takes no more than twice that. Sorts: all columns
-sorted k times, since the area under the curve of a candidate is a matter of order. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step; ours has fifteen operations a pair, thirty with weights, since both samples are left out. Data of fewer than 65536 numbers are
-searched in NumPy, or step by step, until the loops are paid for. Searches over folds of few rows (72 x 2000 and smaller) go by what is left of their test rows. Searches by losses, with exchanges and by the area under the curve over folds of up to 256 rows are one compiled loop each; leaving out pairs goes step
+sorted k times, since the area under the curve of a candidate is a matter of order. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step; ours has fifteen operations a pair, thirty with weights, since both samples are left out. Searches over folds of few rows (72 x 2000 and smaller) go by what is left of their test rows. Searches by losses, with exchanges and by the area under the curve over folds of up to 256 rows are one compiled loop each; leaving out pairs goes step
 by step, the pairs of a step in a compiled loop. By the absolute error and the Huber loss few candidates are judged, since the slopes of the loss bound the others; by mistakes all are, on all samples, four candidates at a time. Of a search with exchanges (there are three at 300 x 30 and at 72 x 2000) a quarter to a third is to bound them; the numbers of its models are a quarter of it at 300 x 30 and less elsewhere. No removal is worth while in the floating searches here: from the first one on they go step by step.
 In runs while others used the machine, error counts with three classes came out at up to 8 at 72 x 2000 and up to 7 at 10000 x 100.
 Times are the least of several rounds.""",

@@ -130,6 +130,18 @@ def cases() -> list[tuple[str, dict]]:
     return rows
 
 
+MOST_MS = {
+    "300 x 30, k = 20, F": 0.5,
+    "300 x 30, k = 20, C": 0.5,
+    "300 x 30, k = 20, default fit": 8.0,
+}
+MOST_TIMES = {
+    "60 x 60000, k = 20, F": ("products", 4.0),
+    "60 x 60000, k = 20, C": ("products", 4.0),
+    "20000 x 200, k = 100, default fit": ("LassoCV", 1.0),
+}
+
+
 class Worker:
     def __init__(self, sources: Path, threads: int) -> None:
         limits = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), str(threads))
@@ -240,7 +252,23 @@ Numba, with its functions compiled; "products" is the time of k products X'v.
             f"\nRows that miss their bar (at most {BAR} times the version before, ahead of the others):"
             "\n\n" + "\n".join(missed) + "\n"
         )
-    return text
+    return text + absolute({row[0]: row[1] for row in rows}, dict(ratios))
+
+
+def absolute(ms: dict[str, str], ratios: dict[str, dict]) -> str:
+    """The bars that are no ratio to the version before, as far as their rows are measured."""
+    lines = []
+    for label, most in MOST_MS.items():
+        lines.append(_bar(label, "ms", float(ms[label]) if label in ms else None, most))
+    for label, (side, most) in MOST_TIMES.items():
+        lines.append(_bar(label, f"times {side}", ratios.get(label, {}).get(side), most))
+    return "\nAbsolute bars:\n\n" + "\n".join(lines) + "\n"
+
+
+def _bar(label: str, unit: str, found: float | None, most: float) -> str:
+    if found is None:
+        return f"- {label}: at most {most} {unit}: not measured"
+    return f"- {label}: {found:.3g}, at most {most} {unit}: {'yes' if found <= most else 'no'}"
 
 
 if __name__ == "__main__":
