@@ -19,6 +19,7 @@ from sparsepath.assessment.planning import duration
 from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
 from sparsepath.cli import column_checks
 from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
+from sparsepath.cli.hint import nonlinear_hint
 from sparsepath.cli.input import Problem
 from sparsepath.cli.output import ProgressBar, say
 from sparsepath.cli.values import typed
@@ -110,6 +111,9 @@ def _search(
     notes += _scale(model)
     if spec.entry.is_choice:
         notes.append(model.summary())
+    elif _wants_hint(problem, request):
+        X, y, _ = problem.fit_arguments
+        notes += filter(None, [nonlinear_hint(model, X, y)])
     if correlation is not None:
         in_time = spec.model.validation != model.validation
         notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))
@@ -148,6 +152,13 @@ def _scale(model: Any) -> list[str]:
         f"the {words} of the target is fitted. Errors and predictions are in its own units; "
         "predictions are medians, which for skewed errors lie below the mean."
     ]
+
+
+def _wants_hint(problem: Problem, request: SelectionRequest) -> bool:
+    """Whether nothing but the default was requested, of numbers in memory."""
+    plain = request.method == "greedy-rls" and not request.options and not request.quiet
+    in_memory = not problem.in_passes and not isinstance(problem.table.X, RawTable)
+    return plain and in_memory and problem.groups is None and request.validation == "auto"
 
 
 def _fit(

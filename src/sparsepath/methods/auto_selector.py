@@ -274,14 +274,10 @@ class _AutoSelector(SizedSelector):
             why = "; ".join(f"{name}: {reason}" for name, reason in self.left_out_.items())
             return f"No nonlinear model was tried ({why})."
         plain, best = linear[0].chosen, other[0].chosen
-        ratio = best.error / plain.error if plain.error else 1.0
         models = f"a nonlinear model ({other[0].name}) on {_features(best.size)}"
         than = f"the best linear one ({linear[0].name}, {_features(plain.size)})"
-        for part, words in ((0.1, "a tenth"), (1 / 3, "a third"), (0.5, "half")):
-            if ratio < part:
-                return (
-                    f"{models[0].upper()}{models[1:]} has less than {words} of the error of {than}."
-                )
+        if part := part_of(best.error, plain.error):
+            return f"{models[0].upper()}{models[1:]} has less than {part} of the error of {than}."
         return (
             f"{best.measure[0].upper()}{best.measure[1:]}: {brief(plain.error)} with "
             f"{linear[0].name} ({_features(plain.size)}), {brief(best.error)} with {other[0].name} "
@@ -290,6 +286,16 @@ class _AutoSelector(SizedSelector):
 
     def _check_target(self, y: Any, n_samples: int) -> None:
         raise NotImplementedError
+
+
+def part_of(error: float, other: float) -> str:
+    """The part of another error that an error stays below, in words; "" if half is too little.
+
+    >>> part_of(0.05, 1.0), part_of(0.2, 1.0), part_of(0.4, 1.0), part_of(0.6, 1.0)
+    ('a tenth', 'a third', 'half', '')
+    """
+    parts = ((0.1, "a tenth"), (1 / 3, "a third"), (0.5, "half"))
+    return next((words for part, words in parts if error < part * other), "")
 
 
 def _features(size: int) -> str:
