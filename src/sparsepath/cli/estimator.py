@@ -218,8 +218,8 @@ def _complete_classes(
     has = entry.options
     if options.get("loss") == "balanced" and weights is None and not problem.in_passes:
         notes.append(
-            "--loss balanced compares sets of features by the balanced error; --class-weight "
-            "balanced gives the classes equal weight in the fit as well."
+            "--loss balanced compares sets of features by the balanced error; for a rare class add "
+            "--class-weight balanced, which gives the classes equal weight in the fit."
         )
     pairs = options.get("loss") == "auc" and "cv" not in options
     if pairs and "cv" in has and isinstance(problem.table.X, RawTable):
