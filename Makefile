@@ -101,6 +101,7 @@ bench-scale: $(READY)
 papers: $(READY)
 	$(BIN)/python experiments/exact_search.py
 	$(BIN)/python experiments/strong_search.py
+	$(BIN)/python experiments/coefficient_coverage.py
 	$(BIN)/python experiments/greedy_rls.py
 	$(BIN)/python experiments/floating_rls.py
 	$(BIN)/python experiments/elmfs_claims.py --parts build/elmfs

@@ -1,9 +1,11 @@
 """How often bootstrap intervals of coefficients cover the truth: fixed columns and selected ones.
 
-    python experiments/coefficient_coverage.py
+    python experiments/coefficient_coverage.py [times]
 
 100 samples, 20 features of which four matter, correlated with 0.3, normal noise.
 """
+
+import sys
 
 import numpy as np
 
@@ -41,4 +43,4 @@ def main(times=200):
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

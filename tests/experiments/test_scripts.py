@@ -40,6 +40,7 @@ PLANS = {
     "grown_networks": (["--tiny"], NONE, "grown-networks", r"\| product, 500 x 20 \| 0 \| "),
     "honest": (["--tiny"], NONE, "honest", r"\| 50 x 1000 \| 15 \| \d"),
     "arena": (["--tiny"], NONE, "arena", r"\| diabetes \| 1\.00 \("),
+    "coefficient_coverage": (["2"], NONE, "", r"fixed +8 intervals, [01]\.\d+ cover"),
     "exact_search": (["--tiny"], NONE, "", r"\| 20, independent \| 21 of 21 \|"),
     "strong_search": (["2"], NONE, "", r"\| `strong` \| \d of 2 \|"),
 }
