@@ -25,9 +25,13 @@ TESTS = [
     "tests/grafting/test_squares.py",
     "tests/information/test_ties.py",
     "tests/rbf/test_solvers.py",
+    "tests/rls/test_counting.py",
+    "tests/rls/test_elimination.py",
+    "tests/rls/test_exact_search.py",
     "tests/rls/test_fold_engines.py",
     "tests/rls/test_in_memory.py",
     "tests/rls/test_batch.py",
+    "tests/rls/test_posted.py",
     "tests/rls/test_ranking.py",
 ]
 # Most of these tests' time goes to references in Python.
