@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.conftest import run  # noqa: F401
+from tests.cli.conftest import refused, run  # noqa: F401
 
 from sparsepath import (
     InputError,
     LarsSelector,
+    SparseRankRLS,
     SparseRLSClassifier,
     SparseRLSRegressor,
     TableSelector,
@@ -98,6 +99,9 @@ def test_refused():
     with pytest.raises(InputError, match="LarsSelector has no intervals of coefficients"):
         coefficients(lars, X, Y)
     model = SparseRLSRegressor(choose=2, **QUIET).fit(X, Y)
+    ranks = SparseRankRLS(**QUIET).fit(X, Y, groups=np.repeat([0, 1, 2], 20))
+    with pytest.raises(InputError, match="SparseRankRLS has no intervals"):
+        coefficients(ranks, X, Y)
     with pytest.raises(InputError, match="n_resamples=1 must be"):
         coefficients(model, X, Y, 1)
 
@@ -114,4 +118,5 @@ def test_command_line(run, tmp_path):  # noqa: F811
     found = json.loads(run(*given, "--json").out)["coefficients"]
     assert found["features"] == ["b", "f"]
     assert found["n_resamples"] == 30
+    refused(run(*given, "--method", "lars"), "lars has no such intervals")
     assert "share of 30 resamples that select the feature): b " in run(*given, "--quiet").out

@@ -148,9 +148,8 @@ def coefficients(
         )
     if hasattr(model, "_as_numbers"):  # a table
         X, y, model = model._as_numbers(X, y)
-    if not hasattr(model, "refit_alpha_") or (
-        np.ndim(model.intercept_) and len(model.intercept_) > 1
-    ):
+    ranks = getattr(model, "_yardstick", None) == "ranking"
+    if ranks or not hasattr(model, "refit_alpha_") or np.size(model.intercept_) > 1:
         raise InputError(
             f"{type(model).__name__} has no intervals of coefficients; give a SparseRLSRegressor "
             "with one target, or a SparseRLSClassifier with two classes."

@@ -98,7 +98,14 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
     if rule is not None:
         parameters["choose"] = rule
+    from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor
+
     model = entry.make(task.name, **parameters, validation=validation)
+    if request.resamples and not isinstance(model, SparseRLSRegressor | SparseRLSClassifier):
+        raise InputError(
+            "--coefficients is for greedy-rls, floating-rls, backward-rls and swap-rls; "
+            f"{entry.name} has no such intervals."
+        )
     if problem.memory is not None and "memory_budget" in model.get_params(deep=False):
         model.set_params(memory_budget=problem.memory)
     if takes_table(problem):
