@@ -42,6 +42,15 @@ WORDS = {
     r"yardsticks?": "metric, measure",
     r"no word more": "only the result",
     r"as many as there are": "all",
+    r"lets? in": "accept, add",
+    r"said of": "only for, described for",
+    r"what is told": "the report",
+    r"earns? (?:its|their) place": "helps, is kept",
+    r"came of": "result of",
+    r"dealt (?:out|to)": "assigned",
+    r"is no text(?! encoding)": "is not text",
+    r"goes? on (?:from|where)": "resume",
+    r"stands? in for": "replace, is interchangeable with",
 }
 PATTERN = re.compile("|".join(rf"\b(?:{word})\b" for word in WORDS), re.IGNORECASE)
 

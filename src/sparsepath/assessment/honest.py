@@ -201,7 +201,13 @@ class Honest:
         )
 
     def text(self, value: float) -> str:
-        """An error of this kind in words: rates in percent."""
+        """Format an error of this kind; rates in percent.
+
+        Parameters
+        ----------
+        value : float
+            Error.
+        """
         if self.measure in PERCENT:
             return f"{100 * value:.3g} %"
         if self.measure in COMPLEMENTS.values():
@@ -266,7 +272,13 @@ class Honest:
         return f"; mean of {self.repeats} random assignments to folds, {spread}"
 
     def between(self, written: Callable[[float], str] = brief) -> str:
-        """Describe the interval; with few samples it may be open."""
+        """Describe the interval; with few samples it may be open.
+
+        Parameters
+        ----------
+        written : callable
+            Formats a number.
+        """
         low, high = map(written, self.interval)
         return f"{low} to {high}" if math.isfinite(self.interval[1]) else f"from {low} up"
 

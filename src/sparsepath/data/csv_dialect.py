@@ -118,7 +118,7 @@ def _check_encoding(path: Path, encoding: str) -> None:
     except (LookupError, ValueError):
         known = False
     if not known:
-        raise InputError(f"{path}: there is no text encoding {encoding!r}; try latin-1.")
+        raise InputError(f"{path}: unknown text encoding {encoding!r}; try latin-1.")
 
 
 def _guess_delimiter(line: str) -> str:

@@ -49,7 +49,7 @@ def two_normals(
     :math:`\Phi(-\sqrt{n_{relevant}}\, mean / sd)`.
 
     Pahikkala, Airola and Salakoski, section 4.1, time their method on 1000 such features;
-    50 are selected (no more is said of them); Perkins et al. (2003), section 2.2.2, use 2 relevant
+    50 are selected (without further details); Perkins et al. (2003), section 2.2.2, use 2 relevant
     features, means -1 and +1, ``sd`` 0.5 and 1, 10 samples per class, and the shuffling.
 
     Parameters

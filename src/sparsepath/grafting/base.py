@@ -1,4 +1,4 @@
-"""What the grafting estimators share: checks of parameters and data, the linear model, faces."""
+"""Base classes of grafting estimators: checks, the linear model, regressors and classifiers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -41,7 +41,7 @@ ERRORS = ("loss", "zero_one")
 
 @dataclass(eq=False, repr=False)
 class GraftingSelector(SearchingSelector):
-    """What all grafting estimators share.
+    """Base class of all grafting estimators.
 
     What else there is to know of the model in use is kept by size: fitted attributes, by name.
     """
@@ -54,7 +54,7 @@ class GraftingSelector(SearchingSelector):
     standardize: bool = True
 
     def _penalty(self, l1: float, l0: float, n_outputs: int = 1) -> Penalty:
-        """Of the features, and of connections to several outputs with factor 1."""
+        """Return the penalty; connections to several outputs have factor 1."""
         for name, value in (("l1", l1), ("l2", self.l2), ("l0", l0)):
             number(name, value)
         n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
@@ -74,7 +74,7 @@ class GraftingSelector(SearchingSelector):
 
 @dataclass(eq=False, repr=False)
 class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
-    """What all linear grafting estimators share: parameters, penalties, the linear model."""
+    """Base class of linear grafting: parameters, penalties, the linear model."""
 
     _: KW_ONLY
     fit_intercept: bool = True
@@ -157,7 +157,7 @@ class GraftingNumbers(RegressorFace):
 
 @dataclass(eq=False, repr=False)
 class LinearNumbers(GraftingNumbers):
-    """The same for linear models, whose searches can be repeated all at once."""
+    """Mixin of linear regressors, whose repetitions share work."""
 
     _: KW_ONLY
     loss: str = "squared"
@@ -167,7 +167,9 @@ class LinearNumbers(GraftingNumbers):
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched | None] | None:
-        """What repetitions of the search leave, all at once; see ``assessment.repetitions``."""
+        """Return the results of all repetitions, computed together; see
+        ``assessment.repetitions``.
+        """
         from sparsepath.grafting.repeated import search_many
 
         X = check_features(self, X, reset=True)
@@ -209,12 +211,12 @@ class GraftingClasses(ClassifierFace):
 
 @dataclass(eq=False, repr=False)
 class JudgedClasses(GraftingClasses):
-    """The same with what the test parts of cross-validation measure."""
+    """Mixin of classifiers with a cross-validated error."""
 
     _: KW_ONLY
     error: str = "loss"
 
     @property
     def _error(self) -> str:
-        """What the test parts of cross-validation measure."""
+        """Name of the error on the test folds of cross-validation."""
         return one_of("error", self.error, ERRORS)

@@ -109,7 +109,7 @@ class Logistic(ConvexLoss):
         return e / (1.0 + e) ** 2
 
     def expansion(self, F: Floats, Y: Floats) -> Expansion:
-        """As the methods, but the curvature of samples far on the wrong side is raised.
+        """Return the expansion, with larger curvature for badly misclassified samples.
 
         There L is nearly straight, and a step by its own curvature, exp(-|rho|), would go out of
         sight: a little of the parabola that touches L there, 1 / (2 |rho|), is put in its place.
@@ -252,7 +252,7 @@ class Penalty:
 
 
 def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
-    """How far every feature, free or at zero, is from optimality: the v_j of the module's notes.
+    """Return each feature's violation of the optimality conditions: v_j in the module docstring.
 
     ``gradient`` is that of the loss term alone, n x K.
     """

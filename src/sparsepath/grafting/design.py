@@ -16,7 +16,7 @@ from sparsepath.system.tuning import TUNING
 
 
 def _usable(X: Any, spread: Floats, size: Floats) -> NDArray[np.bool_]:
-    """Which columns vary; those whose squares floating point cannot hold are refused or named."""
+    """Return which columns vary; raise an error or warn if squares overflow or underflow."""
     refuse_wide(~np.isfinite(size))
     constant = is_constant(spread, size)
     tiny = ~constant & (spread < FEW_DIGITS)
@@ -129,7 +129,7 @@ class GraftingDesign:
         return out
 
     def columns(self, indices: NDArray[np.intp], out: Floats | None = None) -> Floats:
-        """Those columns z_j as a float64 array in Fortran order, new or ``out``."""
+        """Return some columns z_j as a float64 array in Fortran order, new or ``out``."""
         if out is None:
             out = np.empty((self.m, len(indices)), order="F")
         for block, part in zip(self.blocks, self._slices, strict=True):

@@ -115,7 +115,9 @@ class Engine:
         return found
 
     def gradient_for(self, penalty: Penalty) -> Floats:
-        """The same, but old where a bound shows that a weight at zero is best there."""
+        """Return the gradient; outdated entries where a bound proves that zero weights are
+        optimal.
+        """
         return self.known_gradient.at(self.expansion.slope, self.W, penalty)
 
     def loss_term(self) -> float:
@@ -235,7 +237,7 @@ class Engine:
         return self._products(slopes), beta
 
     def _change(self, D: Floats, d: Floats) -> Floats:
-        """What steps of weights and intercepts do to the outputs."""
+        """Return the change of the outputs by steps of weights and intercepts."""
         return self._outputs(D) + d
 
     def _products(self, slopes: Floats) -> Floats:

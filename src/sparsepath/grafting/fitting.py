@@ -106,7 +106,7 @@ class GraftingProblem:
         self._begin(make_engine(self.design, self.Y, self.loss))
 
     def _begin(self, engine: Engine) -> None:
-        """What there is to know of the empty model, at which the engine stands."""
+        """Compute the properties of the empty model."""
         self.engine = engine
         self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
         self.null_gradient = self.engine.gradient()
@@ -118,7 +118,7 @@ class GraftingProblem:
 
     @classmethod
     def condensed(cls, few: Condensed, loss: ConvexLoss, threads: Threads) -> "GraftingProblem":
-        """Of rows that stand for others, with the same means of products; see ``data.condensed``.
+        """Return the problem of few equivalent rows; see ``data.condensed``.
 
         Columns and target are centred: there is no intercept to look for.
         """
@@ -131,7 +131,7 @@ class GraftingProblem:
         return problem
 
     def ways(self, estimator: Any) -> dict[str, Any]:
-        """How a run is to mark and validate the data, if not as arrays."""
+        """Return how a run fingerprints and validates data that are not arrays."""
         return {}
 
     def restart(self) -> None:
@@ -190,7 +190,7 @@ class GraftingProblem:
         return GraftingFit(solution, solution.criterion, self.null_model)
 
     def so_far(self) -> Record | None:
-        """What the fit under way has found; None if it has found nothing."""
+        """Return the results of the fit so far; None if there are none."""
         if self._rounds:
             return _record(self._rounds, self.null_model)[0]
         return self._record if self._record.models else None
@@ -303,7 +303,7 @@ class GraftingProblem:
         return None
 
     def goes_jointly(self, penalty: Penalty, options: GraftingOptions) -> bool:
-        """Whether the path can go side by side with those of training parts."""
+        """Return whether the path can be computed together with those of the training folds."""
         if is_stepwise(options, penalty) or not isinstance(self.engine, GramEngine):
             return False
         return has_joint_paths(self.design, self.loss, penalty)

@@ -37,7 +37,7 @@ class PathTask:
 
 @dataclass(eq=False)
 class Halt:
-    """Whether work is to end; a copy that was sent to another process does not hear of it."""
+    """Flag that stops the work; copies sent to other processes are not updated."""
 
     is_set: bool = False
 
@@ -82,7 +82,7 @@ def refuse_empty(train: Floats, test: Floats) -> None:
 
 
 def errors_of(loss: ConvexLoss, F: Floats, Y: Floats, error: str, w: Floats) -> Floats:
-    """What is measured on test parts, per sample: the loss, or whether the class is wrong."""
+    """Return the error per test sample: the loss, or whether the class is wrong."""
     if error == "loss":
         return loss.error_factor * loss.of_samples(Y, w / w.sum()).value(F, Y)
     if F.shape[1] == 1:
@@ -138,7 +138,7 @@ def path_errors(task: PathTask, split: tuple[Any, Any, GraftingSplit | None], ha
 
 
 def _errors_of_part(task: PathTask, part: GraftingSplit) -> list[float]:
-    """The same from the outputs of a path that went along."""
+    """Return the errors from the outputs of a jointly computed path."""
     F = np.concatenate(part.outputs[: len(task.l1s)])[:, None]
     Y = np.tile(part.Y, (len(task.l1s), 1))
     w = task.weights[task.weights > 0][part.test]
@@ -149,7 +149,7 @@ def _errors_of_part(task: PathTask, part: GraftingSplit) -> list[float]:
 
 
 def _errors_by_squares(task: PathTask, train: Any, test: Any, halt: Halt) -> list[float] | None:
-    """The same from products of columns; None where they lack digits."""
+    """Return the errors from products of columns; None if these are too imprecise."""
     assert task.sums is not None
     problem = task.sums.problem(train)
     if problem is None:

@@ -148,7 +148,7 @@ class GroupModel:
     def nearly_inverse(
         self, share: Floats, bend: Floats, curl: Floats, unit: Floats
     ) -> Callable[[Floats], Floats]:
-        """What conjugate gradients are preconditioned by: all samples with the same curvature.
+        """Return the preconditioner of conjugate gradients: equal curvature for all samples.
 
         With h_c = sum_i s_i p_ic (1 - p_ic) in place of each sample's curvature, G = Z'sZ, and D
         the diagonal of ``bend``, class c has the block B_c = h_c G + D. One decomposition

@@ -56,7 +56,7 @@ class GraftingSplit:
 
 
 def has_joint_paths(design: GraftingDesign, loss: ConvexLoss, penalty: Penalty) -> bool:
-    """Whether paths of this criterion can go side by side.
+    """Return whether paths of this criterion can be computed jointly.
 
     A column without any penalty needs a dual point of its own, which the solver makes.
     """

@@ -80,7 +80,7 @@ class CoxLoss(ConvexLoss):
         return (grown * A - self.event)[:, None]
 
     def curvature(self, F: Floats, Y: Floats) -> Floats:
-        """Of each output by itself, as if risk sets did not join them: not less than it is."""
+        """Return an upper bound of the curvature of each output, ignoring shared risk sets."""
         grown, _, A, _ = self._parts(F)
         return (grown * A)[:, None]
 

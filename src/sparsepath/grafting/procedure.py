@@ -43,7 +43,7 @@ FALL = 1e-12  # relative fall of C below which it did not fall
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GraftingOptions:
-    """How to minimise; parameters of the estimators, which say what the words mean."""
+    """Solver options; the estimators document them."""
 
     selection: str = "auto"
     stop: str = "first"
@@ -54,17 +54,17 @@ class GraftingOptions:
 
 
 def is_single(options: GraftingOptions, penalty: Penalty) -> bool:
-    """Whether weights come in one at a time."""
+    """Return whether weights are added one at a time."""
     return options.max_features is not None or is_stepwise(options, penalty)
 
 
 def is_stepwise(options: GraftingOptions, penalty: Penalty) -> bool:
-    """The same on a path over l1, where ``max_features`` alone does not require it."""
+    """Return the same for a path over l1, where ``max_features`` alone does not require it."""
     return options.steps == "single" or bool(penalty.l0.any()) or options.update == "newest"
 
 
 def of_each_l1(options: GraftingOptions, penalty: Penalty) -> GraftingOptions:
-    """How each model of a path over l1 is fitted.
+    """Return the options of each model on a path over l1.
 
     A path of optima is not limited one by one: it ends before the first that has more than
     ``max_features``.
@@ -99,7 +99,7 @@ class WorkingModel:
 
 @dataclass(eq=False)
 class Record:
-    """What a procedure leaves: best model per size, moves, history, and why it ended.
+    """Result of a procedure: best model per size, moves, history, and why it ended.
 
     The errors of the moves are mean losses.
     """

@@ -27,7 +27,7 @@ GRAFTING_ROWS = 4  # rows for each column from which products of columns are wor
 def search_many(
     estimator: Any, X: Any, Y: Floats, given: Any, repetitions: Sequence[Repetition]
 ) -> Iterator[Searched | None] | None:
-    """What each repetition leaves; None where the rows themselves are needed."""
+    """Return the result of each repetition; None where the rows are needed."""
     few = isinstance(X, np.ndarray) and X.shape[0] >= GRAFTING_ROWS * X.shape[1]
     plain = estimator.loss == "squared" and estimator.fit_intercept
     if set(given) - {"groups"} or not few or not plain:
@@ -66,7 +66,7 @@ class _SharedSearch:
         return GraftingProblem.condensed(few, SquaredLoss(), self.threads)
 
     def found(self, rows: Rows) -> Searched | None:
-        """What the search leaves."""
+        """Return the results of the search."""
         problem = self.problem(rows)
         if problem is None:
             return None

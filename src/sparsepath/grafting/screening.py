@@ -32,11 +32,11 @@ class KnownGradient:
 
     @property
     def exact(self) -> bool:
-        """Whether all columns were read at the same point."""
+        """Return whether all columns were read at the same point."""
         return not self.off.any()
 
     def set(self, gradient: Floats, slopes: Floats) -> None:
-        """Note a gradient that is exact at these slopes (without s)."""
+        """Store a gradient that is exact at these slopes (without s)."""
         self.gradient, self._slopes = gradient, slopes
         self.off[:] = 0.0
 

@@ -28,7 +28,7 @@ ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rou
 
 @dataclass(frozen=True, eq=False)
 class Round(WorkingModel):
-    """What one round did: the model it left, and the gradients before."""
+    """Result of one round: its model, and the previous gradients."""
 
     gradients: Floats  # of the features of the support, before the round, as sizes
 

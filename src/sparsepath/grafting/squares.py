@@ -32,7 +32,7 @@ FOR_EACH_L1 = 60  # columns whose products cost less than what they save
 
 
 def by_squares(design: GraftingDesign, loss: ConvexLoss, penalty: Penalty, n_l1s: int) -> bool:
-    """Whether a path over so many values of l1 goes by the products of all columns.
+    """Return whether a path with n_l1s values of l1 uses the products of all columns.
 
     One reading of the data for m n^2 / 2 products, at the speed of matrix products, stands against
     some three readings for each value, at the speed of memory. A column without any penalty is
@@ -116,7 +116,7 @@ class SquaredProblem:
 
 
 class SharedSums:
-    """All rows, and the problems that parts of them pose.
+    """All rows, and the problems of parts of them.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class SharedSums:
         self.all = RowSums.of(X, y, weights, self.shift)
 
     def problem(self, rows: NDArray[np.intp] | None = None) -> SquaredProblem | None:
-        """Of these rows, or of all; None where products would not keep their digits."""
+        """Return the problem of some rows, or of all; None if products would be too imprecise."""
         of = self.all if rows is None else self._part(rows)
         n = len(self.usable)
         A = of.products / of.total

@@ -112,7 +112,7 @@ def _newton_on_support(
 
 
 def least_along(u: Floats, p: Floats, l1: Floats, slope: float, bent: float) -> float:
-    """Where on [0, 1] slope t + bent t^2 / 2 + sum_j l1_j |u_j + t p_j| is least, by halving."""
+    """Return the t in [0, 1] that minimises slope t + bent t^2 / 2 + sum_j l1_j |u_j + t p_j|."""
 
     def falls(t: float) -> bool:
         v = u + t * p

@@ -43,7 +43,7 @@ MOST_KEPT = 1 << 24  # in the products of all columns, of all folds
 
 
 class StreamProblem(GraftingProblem):
-    """As ``GraftingProblem``, for data that are read in passes."""
+    """A ``GraftingProblem`` for data that are read in passes."""
 
     parts: Parts | None = None  # that are left out for the honest error, where they are the cells
 

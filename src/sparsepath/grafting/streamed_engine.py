@@ -58,7 +58,7 @@ class SentModel:
         return Z @ self.w[self.used][:, None] + self.b, Y, w / self.total
 
     def standardised(self, slab: Slab, places: Columns) -> Floats:
-        """Some of the columns that are read, as z."""
+        """Return some of the columns, standardised."""
         Z = slab.block.columns(places)
         Z -= self.means[places]
         Z /= self.scales[places]
@@ -158,7 +158,7 @@ class StreamEngine(Engine):
         return self._seen[key]
 
     def _any_look(self) -> Look:
-        """What is known of the present point, by a pass over the columns in use if need be."""
+        """Return the state at the current point, with a pass over the columns in use if needed."""
         here = self.F.tobytes()
         known = (look for (point, _), look in self._seen.items() if point == here)
         return next(known, None) or self._look(self.F, self._features)

@@ -243,7 +243,7 @@ class _AutoSelector(SizedSelector):
     def _contestant(
         self, name: str, ways: list[LeftOut], paths: Mapping[Any, SelectionPath]
     ) -> Contestant:
-        """What came of one method, with the best of its own ways."""
+        """Result of one method, with the best of its own ways."""
         best = preferred(ways, self.choose)
         others = tuple(one for i, one in enumerate(ways) if i != best)
         losses = replace(ways[best], others=others, place=best, figures=None)

@@ -129,7 +129,13 @@ class Comparison:
         return "RMSE" if self.measure == "RMSE" else self.best.chosen.measure
 
     def shown(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Errors in the units that are shown: roots of squared errors."""
+        """Return errors in the displayed units: square roots of squared errors.
+
+        Parameters
+        ----------
+        errors : array
+            Errors in the units of the losses.
+        """
         return np.sqrt(np.maximum(errors, 0.0)) if self.measure == "RMSE" else errors
 
     @property
@@ -158,7 +164,13 @@ class Comparison:
         return rows
 
     def gap_said(self, name: str) -> str:
-        """How much more the error is than the least, in the units that are shown."""
+        """Describe the difference from the lowest error, in the displayed units.
+
+        Parameters
+        ----------
+        name : str
+            Name of a method.
+        """
         if name == self.best.name:
             return ""
         gap, se = self.gap(name)
@@ -494,7 +506,7 @@ def contestant_of(
     seconds: float,
     names: Sequence[str],
 ) -> Contestant:
-    """What came of a method, by its subsets on all data and its losses of samples left out."""
+    """Result of a method, from its subsets on all data and its held-out losses."""
     size = chosen_size(losses, choose)
     features = tuple(names[i] for i in subsets[at_most(size, subsets)])
     moved = shifts(losses, size if is_size(choose) else choose)

@@ -253,9 +253,13 @@ class StepsBySize:
         """Return the size that a rule selects, with a fallback if the path lacks it.
 
         For a size that is not on the path, return the nearest one, with a warning unless the search
-        was
-        stopped early. For ``"one_se"`` without standard errors (search stopped early), use
+        was stopped early. For ``"one_se"`` without standard errors (search stopped early), use
         ``"min"``.
+
+        Parameters
+        ----------
+        rule : {"min", "one_se"}, int or float
+            Rule as for ``choose``.
         """
         if is_size(rule):
             return nearest(int(rule), self.sizes, self.n_features, quiet=not self.complete)

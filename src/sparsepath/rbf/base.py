@@ -105,7 +105,13 @@ class _SparseRBF(SearchingSelector, RBFOptions):
         return out / n_repeats
 
     def plot_weights(self, ax: Axes | None = None) -> Axes:
-        """Draw the weights of the inputs as shares of their sum (Figures 3 and 6 of the paper)."""
+        """Draw the weights of the inputs as fractions of their sum (Figures 3 and 6 of the paper).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on.
+        """
         from sparsepath.rbf.plots import plot_weights
 
         check_is_fitted(self)

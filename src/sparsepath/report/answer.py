@@ -451,7 +451,7 @@ def _stability(outcome: Outcome) -> str:
     size = at_most(max(outcome.size, 1), dict.fromkeys(found.sizes))
     told = [found.sentence(size)]
     for group in found.stand_ins(size):
-        told.append(f"One of these stands in for another: {', '.join(group)}.")
+        told.append(f"Interchangeable features: {', '.join(group)}.")
     return " ".join(told)
 
 

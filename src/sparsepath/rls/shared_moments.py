@@ -70,7 +70,7 @@ class SharedParts:
     Products are taken with the columns that are likely to be chosen, and with those that come
     next: that are most correlated with what the likely ones leave of the target. A column beyond
     these that is chosen all the same costs a pass over the data. Nobody has to know the likely
-    ones: those most correlated with the target stand in for them.
+    ones: those most correlated with the target replace them.
     """
 
     def __init__(self, problems: Problems, threads: Threads) -> None:

@@ -19,14 +19,14 @@ variance for all samples. In P's metric the residuals are P(g y); in the units o
     (1/g) P g y  =  e - common - (1/g) ZZ'(g e)         common: the error of the constant term
 
 A constant stays one under permutation and is projected out, so the plain mean of the residuals is
-taken off and nothing need be said of the first two terms: for the empty model the test is exact
+taken off and the first two terms can be ignored: for the empty model the test is exact
 whatever the weights. The third makes residuals of different variance, in units of that of e
 
     v_j = sum_i ((I - (1/g) ZZ' g)_ji)^2 = 1 - 2 |z_j|^2 + z_j'(Z'WZ) z_j / w_j       W = diag g^2
 
 (z_j row j of Z; 1 - leverage if alpha = 0 and all weigh the same): they are divided by sqrt(v_j)
-before they are dealt out. A test for noise whose variance is one over the weight would permute g
-times the residuals instead, and with weights of other meaning let in far more than the level.
+before they are permuted. A test for noise whose variance is one over the weight would permute g
+times the residuals instead, and with weights of other meaning be too liberal.
 
 For each permutation the largest g over *all* candidates is kept, so the level holds for the step as
 a whole, however many candidates there are. The p-value of the candidate that the search proposes is

@@ -23,7 +23,7 @@ from sparsepath.system.threads import Threads
 
 @dataclass(eq=False, repr=False)
 class GrownNetworks(GraftingSelector):
-    """What all estimators that grow networks share: parameters, the model of a size, the picture.
+    """Base class of network estimators: parameters, the model of a size, the plot.
 
     Those that are of one kind have ``l2``, ``selection``, ``stop``, ``tol`` and ``max_iter`` too.
     """
@@ -59,7 +59,13 @@ class GrownNetworks(GraftingSelector):
         return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
 
     def plot_network(self, ax: Axes | None = None) -> Axes:
-        """Draw the network: which features feed which unit, and how strongly."""
+        """Draw the network: which features feed which unit, and how strongly.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on.
+        """
         from sparsepath.grafting.networks.plots import plot_network
 
         check_is_fitted(self)

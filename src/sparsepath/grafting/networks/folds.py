@@ -1,4 +1,4 @@
-r"""How far to grow: many values of l0 from one growth, judged on the test parts of splits.
+r"""Choose when growth ends: one growth covers many values of l0, evaluated on test folds.
 
 Which connections are tried, and where their minimum is, does not depend on l0 (see
 ``growing.py``): it only says when to end. With C_k the criterion without L0
@@ -43,7 +43,7 @@ class FoldState:
 
 
 def state_of(grower: Grower, factors: Penalty) -> FoldState:
-    """Where a growth is now."""
+    """Return the current state of a growth."""
     net, grown = grower.network, grower.grown
     charge = grower.charge(net, factors.l0)
     return FoldState(net, grower.order, grower.convex, charge, grown.loss, len(grown.history))

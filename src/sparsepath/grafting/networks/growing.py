@@ -43,7 +43,7 @@ Action = Literal["add", "drop", "undo"]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Growth:
-    """How to grow; parameters of ``MLPGraftingClassifier``."""
+    """Parameters of the growth; those of ``MLPGraftingClassifier``."""
 
     l0_per: str = "connection"
     selection: str = "gradient"
@@ -75,7 +75,7 @@ class NetworkGraft:
 
 @dataclass(eq=False)
 class Grown:
-    """What the procedure leaves; ``networks`` holds the best network per number of features.
+    """Result of the growth; ``networks`` has the best network per number of features.
 
     With each its features, criterion and mean loss; the errors of the moves are mean losses.
     """
@@ -172,7 +172,7 @@ class Grower:
                 self._failed.update(trial.places)
 
     def _open(self, sizes: Floats, gains: Floats, full: bool) -> NDArray[np.bool_]:
-        """Which connections may be tried: their gradient exceeds l1, and no cap forbids them."""
+        """Return which connections may be tried: gradient above l1, and within the limits."""
         network, growth, n = self.network, self.growth, self.design.n
         open_ = np.broadcast_to(self._usable, gains.shape) & (gains > growth.tol * self._top)
         open_[network.places(n)] = False
@@ -214,7 +214,9 @@ class Grower:
         return trials
 
     def _choose(self, gains: Floats, open_: NDArray[np.bool_]) -> tuple[int, int]:
-        """What to try: largest gradient or least estimate (9); ties: lowest row, then column."""
+        """Return the connection to try: largest gradient, or lowest estimate (9); lowest row,
+        column.
+        """
         scores, last = -gains, self._last
         if self.growth.selection == "bound" and last > 0.0:
             cost = self.penalty.l0.copy()
@@ -288,7 +290,7 @@ class Grower:
         return best, promised
 
     def _last_promise(self, output: int, features: tuple[int, ...]) -> float:
-        """What a set promised when it was last tried; infinity if that was long ago, or never."""
+        """Return the estimated gain of a set when last tried; infinity if long ago, or never."""
         fall, loss = self._promised.get((output, features), (np.inf, np.inf))
         return fall if self.grown.loss >= STALE * loss else np.inf
 
@@ -371,7 +373,7 @@ def candidate_gradients(
 
 
 def samples(weights: Floats) -> float:
-    """How many samples these weights stand for: whole ones are repetitions."""
+    """Return the number of samples that weights represent; integer weights are repetitions."""
     if np.array_equal(weights, np.round(weights)):
         return float(weights.sum())
     return float(weights.sum() ** 2 / (weights @ weights))

@@ -1,4 +1,4 @@
-r"""What several inputs explain together, though none of them does alone.
+r"""Look-ahead: inputs that explain the loss only jointly.
 
 The gradient test looks at one connection at a time. Of y = z_1 z_2 it sees nothing: every gradient
 is zero. Here sets of inputs are judged together, and a new unit starts with connections from all
@@ -131,7 +131,7 @@ class Scout:
         return sorted(out, key=lambda each: (-each[0], each[1]))
 
     def beyond_chance(self, inward: Floats, sizes: Floats, n: int) -> NDArray[np.bool_]:
-        """Whether gradients of single connections are more than the largest of n by chance.
+        """Return whether single-connection gradients exceed the largest of n by chance.
 
         ``inward`` holds the vectors whose products with a feature are gradients, one column for
         each row of ``sizes``.
@@ -162,7 +162,7 @@ def pair_squares(first: Singles, second: Singles, r: Singles) -> Floats:
 
 
 def largest_products(P: Singles, r: Singles, order: int) -> list[tuple[float, tuple[int, ...]]]:
-    """Of all sets of an order of three and more the largest (sum_t r_t prod_i P_ti)^2.
+    """Return the largest (sum_t r_t prod_i P_ti)^2 of all sets of three or more inputs.
 
     A set is a left part, grouped by its largest member c, and a right part whose members are all
     above c; right parts stand in the order of their first member, so that those of one c are the
@@ -291,7 +291,7 @@ class UnitsCriterion:
         self.F, self.Y, self.s, self.loss, self.output = F, Y, s, loss, output
 
     def expected_changes(self, P: Floats) -> Singles:
-        """Of the loss expanded to second order: for units one by one (diagonal) and for pairs.
+        """Return the second-order change of the loss for single units (diagonal) and pairs.
 
         The second half of P must be the first with the other sign: its units are those of the first
         with the other sign. In single precision: they only rank the starts.

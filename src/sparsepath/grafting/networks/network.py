@@ -157,7 +157,7 @@ class HiddenLayer(Frozen, ABC):
         return W
 
     def hidden(self, Z: Floats) -> Floats:
-        """What the units give for the ``used`` columns Z."""
+        """Return the outputs of the units for the ``used`` columns Z."""
         return np.tanh(0.5 * (Z @ self.matrix(self.used) + self.biases))
 
     @property
