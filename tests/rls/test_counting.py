@@ -24,7 +24,7 @@ from rls.comparing import (
     subsets,
 )
 from slow_twins import rls as twin
-from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
+from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier, honest_error
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
 from sparsepath.rls.engines import make_design
@@ -477,11 +477,12 @@ def test_equal_scores_count_alike_in_criterion_and_honest_error(loss, n_classes,
     y = np.repeat(np.arange(n_classes), 20 // n_classes * 2)
     X, folds = rng.standard_normal((len(y), 3)), StratifiedKFold(4)
     options = {"loss": loss, "search": search, "cv": folds, "pooled": True}
-    model = SparseRLSClassifier(**options, validation=folds).fit(X, y)
+    model = SparseRLSClassifier(**options, validation=None).fit(X, y)
+    found = honest_error(model, X, y, validation=folds)  # without a calibration
     counts = {len(test) for _, test in folds.split(X, y)}
     assert len(counts) == 1, "parts weigh alike"
     ends = [0, -1]  # no features and all of them: nothing is chosen in between
-    assert_allclose(model.path_.errors[ends], model.path_.honest_errors[ends])
+    assert_allclose(model.path_.errors[ends], found.errors[ends])
     assert model.path_.error(0) == pytest.approx(1 - 1 / n_classes)
     assert (model.at_size(0).predict(X) == 0).all()
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from slow_twins import judging as slow
-from sparsepath import SparseRLSClassifier, SparseRLSRegressor, honest_error
+from sparsepath import PathWarning, SparseRLSClassifier, SparseRLSRegressor, honest_error
 from sparsepath.assessment.correction import _draws, corrected
 from sparsepath.assessment.folds import parts_of
 from sparsepath.assessment.out_of_sample import left_out
@@ -213,6 +213,7 @@ def test_classes_missing_from_a_part_and_weights():
     X = rng.standard_normal((30, 6))
     y = np.array(["a"] * 14 + ["b"] * 14 + ["c"] * 2)
     X[:14, 0] += 2
-    model = SparseRLSClassifier(alpha="auto").fit(X, y, sample_weight=rng.integers(0, 3, 30))
+    with pytest.warns(PathWarning, match="never predicts class 'c'"):
+        model = SparseRLSClassifier(alpha="auto").fit(X, y, sample_weight=rng.integers(0, 3, 30))
     assert model.decision_function(X).shape[1] == len(model.classes_)
     assert 0 <= model.honest_.figures["error_rate"] <= 1
