@@ -475,6 +475,13 @@ def test_classes_have_a_confusion_table_and_probabilities(tmp_path):
     np.testing.assert_allclose(told["shown"]["values"], [each.mean() for each in expected])
     with opened(tmp_path, page(told)) as driver:
         cells = driver.find_elements(By.CSS_SELECTOR, "#confusion tbody td.number")
+        known = np.array(model.honest_.reliability)
+        dots = driver.find_elements(By.CSS_SELECTOR, "#reliability circle")
+        assert len(dots) == np.count_nonzero(known[:, 2])
+        last = driver.find_elements(By.CSS_SELECTOR, "#recall circle title")[-1]
+        text = last.get_attribute("textContent")
+        share = np.mean(y == "yes")
+        assert f"100 % of yes found, {100 * share:.0f} % of those called yes are" in text
         counts = [int(c.text) for i, c in enumerate(cells) if i % 3 < 2]
         assert counts == np.ravel(model.honest_.confusion).tolist()
         middle = np.array([[float(told["starts"][f"x{j}"]["start"]) for j in range(2)]])

@@ -305,6 +305,7 @@
     mark.setAttribute("x1", x(size)); mark.setAttribute("x2", x(size));
     if (errors[k] !== null) { dot.setAttribute("cx", x(size)); dot.setAttribute("cy", y(errors[k])); }
     confusion(k);
+    probabilities(k);
     at("which").textContent = predict === null ? "" : `Downloads of the model and "Predict by hand" are of the recommended model with ${count(data.chosen)}.`
       + (size === data.chosen ? "" : ` The model with ${count(size)}: sparsepath export result/model.json --size ${size} --to c.`);
     [...at("path").tBodies[0].rows].forEach((row, r) => (r === k ? row.setAttribute("aria-current", "true") : row.removeAttribute("aria-current")));
@@ -325,6 +326,46 @@
       const called = sum(found.map((row) => row[c]));
       return called >= 0.5 ? `Of ${rows(called)} rows predicted as ${label}, ${((100 * found[c][c]) / called).toFixed(1)} % are.` : `No row is predicted as ${label}.`;
     }).join(" ");
+  }
+
+  // Both from tenths of the probability: a dot for each tenth, and for each threshold between them.
+  function unitSquare(node, label, points, diagonal, across) {
+    const side = 240, left = 46, bottom = 40, top = 8, w = side - left - 24, h = side - top - bottom;
+    const svg = draw("svg", { viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": label, style: `max-width:${side + 60}px` });
+    const px = (v) => left + v * w, py = (v) => top + (1 - v) * h;
+    [0, 0.5, 1].forEach((v) => {
+      svg.append(draw("line", { x1: left, x2: left + w, y1: py(v), y2: py(v), class: "grid" }));
+      svg.append(draw("text", { x: left - 6, y: py(v) + 4, "text-anchor": "end", class: "faint" }, `${100 * v} %`));
+      svg.append(draw("text", { x: px(v), y: side - 24, "text-anchor": "middle", class: "faint" }, `${100 * v} %`));
+    });
+    svg.append(draw("text", { x: left + w / 2, y: side - 6, "text-anchor": "middle" }, across));
+    if (diagonal) svg.append(draw("line", { x1: px(0), y1: py(0), x2: px(1), y2: py(1), class: "here" }));
+    svg.append(draw("polyline", { points: points.map((p) => `${px(p.x)},${py(p.y)}`).join(" "), class: "mean" }));
+    points.forEach((p) => {
+      const dot = draw("circle", { cx: px(p.x), cy: py(p.y), r: 3.5, class: "dot" });
+      dot.append(draw("title", {}, p.told));
+      svg.append(dot);
+    });
+    node.replaceChildren(svg);
+  }
+
+  function probabilities(k) {
+    const found = data.reliability && data.reliability[k], label = data.labels && data.labels[1];
+    at("probable").hidden = !found || !found.length;
+    if (at("probable").hidden) return;
+    const percent = (v) => `${(100 * v).toFixed(0)} %`, bins = found.filter(([, , n]) => n > 0);
+    const all = bins.reduce((sum, [, share, n]) => sum + share * n, 0);
+    at("h-reliability").textContent = `Are probabilities right? Share of ${label} (up) among rows with the same predicted probability; on the diagonal they are`;
+    unitSquare(at("reliability"), `share of ${label} against its predicted probability`, bins.map(([mean, share, n]) => ({
+      x: mean, y: share, told: `predicted ${percent(mean)}: ${percent(share)} of ${Math.round(n).toLocaleString("en")} rows are ${label}` })), true, `probability of ${label}`);
+    const steps = [];
+    for (let i = found.length - 1, called = 0, right = 0; i >= 0; i--) {
+      called += found[i][2];
+      right += found[i][1] * found[i][2];
+      if (called > 0 && all > 0 && found[i][2] > 0) steps.push({ x: right / all, y: right / called, told: `probability from ${percent(i / found.length)}: ${percent(right / all)} of ${label} found, ${percent(right / called)} of those called ${label} are` });
+    }
+    at("h-recall").textContent = `Precision (up) and recall: share of rows called ${label} that are, and share of ${label} found, for thresholds of the probability`;
+    unitSquare(at("recall"), `precision against recall of ${label}`, steps, false, `${label} found (recall)`);
   }
 
   // The path, downloads, run, prediction ---------------------------------------------------------

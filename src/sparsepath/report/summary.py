@@ -17,8 +17,9 @@ coef
 shown
     The errors of the sizes as people know them: RMSE and R2, or error rate and AUC; ``rate`` says
     that values are parts of one, ``chosen_by`` is the error by which sizes are compared.
-confusion, labels
-    Per size the confusion table of held-out rows, rows being classes; the classes.
+confusion, reliability, labels
+    Per size the confusion table of held-out rows, rows being classes; for two classes by tenths of
+    the probability of the second its mean, the share of the class and the rows; the classes.
 starts
     For the features of the chosen size a typical value and the range of the data.
 units
@@ -174,11 +175,12 @@ def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
     honest = getattr(model, "honest_", None)
     classes = model is None or hasattr(model, "classes_")
     found = by_size(path, honest, classes=classes)
-    tables = None
+    tables = reliability = None
     if honest is not None and honest.confusion is not None:
         every = [honest.requested(path, size) for size in path.sizes]
         tables = [None if each is None else each.confusion for each in every]
         tables = tables if len(honest.confusion) <= MOST_CLASSES else None
+        reliability = [None if each is None else each.reliability for each in every]
     criterion = found.criterion if not found.is_rate else None
     return {
         "shown": {
@@ -192,6 +194,7 @@ def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
             "chosen_by": None if honest is None else honest.measure,
         },
         "confusion": tables,
+        "reliability": reliability,
         "labels": [str(label) for label in model.classes_] if hasattr(model, "classes_") else None,
     }
 
