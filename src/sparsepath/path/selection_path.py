@@ -415,9 +415,11 @@ class SelectionPath(StepsBySize):
         Parameters
         ----------
         log : bool, optional
-            As for ``plot_curve``.
+            Use a logarithmic error axis. By default if the largest error is more than ten times
+            the smallest.
         all_features : bool, default=False
-            As for ``plot_path``.
+            Show every feature in column order; default: only features selected at some size, if
+            there are more than 30.
         """
         return plots.plot(
             self._curve(), self.matrix(), self.feature_names, log=log, all_features=all_features

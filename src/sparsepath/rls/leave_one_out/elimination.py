@@ -54,7 +54,7 @@ class Elimination(SearchEngine):
     Parameters
     ----------
     design, Y, alpha, loss
-        As for ``Fitted``.
+        Data, targets, ridge penalty, and loss of leave-one-out residuals.
 
     Attributes
     ----------
