@@ -81,7 +81,7 @@ def test_a_column_of_lists(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "lists.parquet"
     columns = {"l": [[1, 2]] * 40, "a": rng.normal(size=40), "y": rng.normal(size=40)}
     pq.write_table(pa.table(columns), file)
-    refused(run("select", file, "--target", "y"), "column 'l' holds lists", "leave it out")
+    refused(run("select", file, "--target", "y"), "column 'l' holds lists", "drop it")
     refused(run("select", file, "--target", "l"), "target 'l' must be numbers or text")
     assert run("select", file, "--target", "y", "--drop", "l").code == 0
 
@@ -205,7 +205,7 @@ def test_a_result_of_two_runs_is_seen(run: Run, files, tmp_path: Path, monkeypat
     monkeypatch.setattr("sparsepath.system.files.os.replace", cut)
     refused(run(*arguments, "--choose", 7), "Input/output error")
     monkeypatch.undo()
-    refused(run("predict", model, files["csv"]), "path.json is of another run")
+    refused(run("predict", model, files["csv"]), "path.json belongs to another run")
     assert run(*arguments).code == 0
     assert run("predict", model, files["csv"]).code == 0
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]

@@ -110,7 +110,7 @@ def test_predictions_go_to_a_file(run: Run, files, tmp_path: Path) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-15)
     run("predict", model, files["csv"], "--out", tmp_path / "out.npy")
     assert np.load(tmp_path / "out.npy").ravel().tolist() == expected
-    refused(run("predict", model, files["csv"], "--out", tmp_path / "out.xls"), "ending")
+    refused(run("predict", model, files["csv"], "--out", tmp_path / "out.xls"), "suffix")
 
     run("select", files["iris"], "--target", "kind", "--out", tmp_path)
     kept = tmp_path / "out.npy"
