@@ -243,5 +243,5 @@ def test_a_stream_of_arrow_is_no_file(tmp_path, frame):
         pa.ipc.new_stream(out, table.schema) as writer,
     ):
         writer.write_table(table)
-    with pytest.raises(FileError, match=r"a\.arrow is no Arrow file: .* write it as"):
+    with pytest.raises(FileError, match=r"a\.arrow is not an Arrow file .* write it as"):
         sparsepath.open(tmp_path / "a.arrow", target="y")
