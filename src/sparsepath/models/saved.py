@@ -259,7 +259,7 @@ class SavedModel:
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array or sparse matrix
-            Samples, as for ``predict``.
+            Samples in the form that ``predict`` takes.
         """
         if not hasattr(self, "classes_"):
             raise AttributeError("a model of numbers has no predict_proba.")
@@ -282,7 +282,7 @@ class SavedModel:
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array or sparse matrix
-            Samples, as for ``predict``.
+            Samples in the form that ``predict`` takes.
         """
         if not hasattr(self, "classes_"):
             raise AttributeError("a model of numbers has no decision_function.")
