@@ -259,7 +259,7 @@ class StepsBySize:
         Parameters
         ----------
         rule : {"min", "one_se"}, int or float
-            Rule as for ``choose``.
+            Rule that ``choose`` takes.
         """
         if is_size(rule):
             return nearest(int(rule), self.sizes, self.n_features, quiet=not self.complete)

@@ -271,7 +271,7 @@ class BudgetPath:
         columns: NDArray[np.intp] | None = None,
         start: Callable[[Trainer], RBFSolution | None] = lambda trainer: None,
     ) -> Training:
-        """The fit to all data, of all inputs or of some; ``start`` as for ``Trainer.run``."""
+        """The fit to all data, of all inputs or of some; ``start`` is that of ``Trainer.run``."""
         data, rows = self.data if columns is None else self.data.on(columns), self.rows
         with Threads(1):
             trainer = Trainer.placed(data.of(rows), rows, *self.grid.at(node), data.options)
