@@ -294,7 +294,9 @@ def test_methods_without_weights_are_passed_over_where_there_are_some(tmp_path, 
     write_table(file, {**{f"x{j}": X[:, j] for j in range(4)}, "y": y, "w": w})
     call = ["compare", str(file), "--target", "y", "--weights", "w", "--validation", "3"]
     assert main([*call, "--methods", "lars,greedy-rls", "--quiet"]) == 0
-    assert "lars was skipped: LarsSelector does not support sample weights" in capsys.readouterr().out
+    assert (
+        "lars was skipped: LarsSelector does not support sample weights" in capsys.readouterr().out
+    )
 
 
 def test_selectors_of_scikit_learn_by_themselves():
