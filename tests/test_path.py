@@ -359,7 +359,7 @@ class TestFiles:
     def test_half_written(self, full, tmp_path, keep, end):
         text = json.dumps(full.to_dict())
         (tmp_path / "half.json").write_bytes(text[:keep].encode() + end)
-        with pytest.raises(FileError, match=r"half\.json: it is (cut or )?damaged: "):
+        with pytest.raises(FileError, match=r"half\.json: it is (truncated or )?damaged: "):
             SelectionPath.load(tmp_path / "half.json")
 
     @pytest.mark.parametrize("content", [b"[1, 2]", b'"text"', b"{}", b'{"schema": "other"}'])

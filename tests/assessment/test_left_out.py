@@ -208,7 +208,7 @@ def test_what_cannot_be_judged():
     X, y = problem(30, 4)
     with pytest.raises(InputError, match="pipeline with a model"):
         honest_error(SelectKBest(k=2), X, y)
-    with pytest.raises(InputError, match="PCA in the pipeline makes new columns"):
+    with pytest.raises(InputError, match="PCA in the pipeline creates new columns"):
         stability(make_pipeline(PCA(2), Ridge()), X, y, 2)
 
 

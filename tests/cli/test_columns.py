@@ -251,7 +251,7 @@ def test_rmse_and_r2(run: Run, files: dict[str, Path]) -> None:
     assert chosen["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(off))), rel=1e-9)
     assert chosen["r2"] == pytest.approx(1 - np.sum(np.square(off)) / np.sum(np.square(empty)))
     words = run("select", files["csv"], "--target", "progression", "--quiet").out
-    assert f"; RMSE {chosen['rmse']:.4g}, R2 {chosen['r2']:.3f}." in words
+    assert f"larger than RMSE {chosen['rmse']:.4g}, R2 {chosen['r2']:.3f}, by the" in words
 
 
 def fit(Z: np.ndarray, y: np.ndarray, *without: int) -> Ridge:
@@ -276,7 +276,7 @@ def test_error_rate_and_auc(run: Run, tmp_path: Path) -> None:
             right.append(of_i > of_j)
     assert chosen["auc"] == pytest.approx(np.mean(right))
     words = run("select", file, "--target", "y", "--quiet").out
-    assert f"; error rate {100 * chosen['error_rate']:.3g} %, AUC" in words
+    assert f"larger than error rate {100 * chosen['error_rate']:.3g} %, AUC" in words
     zero_one = json.loads(run("select", file, "--target", "y", "--loss", "zero-one", "--json").out)
     assert "error_rate" not in zero_one["chosen"], "it is the criterion"
 

@@ -10,7 +10,7 @@ from sparsepath.cli.commands import app
 
 GOOD: dict[str, tuple[list[str], str]] = {
     "select": (["data.csv", "--target", "y", "--no-validation", "--out", "r"], "Selected: "),
-    "compare": (["data.csv", "--target", "y", "--methods", "lars,greedy-rls"], "Least squared"),
+    "compare": (["data.csv", "--target", "y", "--methods", "lars,greedy-rls"], "Least RMSE"),
     "plan": (["data.csv", "--target", "y"], "data.csv"),
     "predict": (["r/model.json", "data.csv"], "prediction"),
     "export": (["r/model.json", "--to", "sql"], "e0 * "),

@@ -76,7 +76,7 @@ def test_what_is_warned_of_is_a_note(run: Run, tmp_path: Path) -> None:
     asked = (tmp_path / "few.csv", "--target", "y", "--task", "regression", "--validation", 500)
     for command in (("compare", *asked, "--methods", "lars"), ("select", *asked)):
         done = run(*command)
-        assert "Note: --validation 500 is more than the 24 samples: one is left out" in done.err
+        assert "Note: --validation 500 is more than the 24 samples; using leave-one-out" in done.err
         assert "PathWarning" not in done.err
 
 

@@ -485,7 +485,9 @@ def test_unknown_column(tmp_path):
         with pytest.raises(InputError, match=message):
             read_table(path, **options)
     for target in [7, -8, "7"]:
-        with pytest.raises(InputError, match=rf"cars\.csv has 7 columns.*no number {target}"):
+        with pytest.raises(
+            InputError, match=rf"cars\.csv has 7 columns.*no column number {target}"
+        ):
             read_table(path, target=target)
 
 

@@ -123,7 +123,7 @@ def test_compare_takes_raw_tables_and_writes_a_page(houses, run, tmp_path):
     record = json.loads((tmp_path / "contest" / "compare.json").read_text())
     assert {"area", "city"} <= set(record["common_features"])
     page = (tmp_path / "contest" / "compare.html").read_text()
-    assert page.count("<polyline") == 2
+    assert page.count("<polyline") == 2 * 2  # for wide screens and for phones
     assert "● from 1" in page
     assert "<script" not in page
     assert (tmp_path / "contest" / "run.toml").exists()

@@ -106,6 +106,11 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
             "--coefficients is for greedy-rls, floating-rls, backward-rls and swap-rls; "
             f"{entry.name} has no such intervals."
         )
+    if (request.null or request.halves) and getattr(model, "_chooses_method", False):
+        raise InputError(
+            "--null and --stability repeat one search, and --method auto chooses among several; "
+            "give the method that it chose."
+        )
     if problem.memory is not None and "memory_budget" in model.get_params(deep=False):
         model.set_params(memory_budget=problem.memory)
     if takes_table(problem):

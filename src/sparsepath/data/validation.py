@@ -302,7 +302,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
         raise InputError("sample_weight holds negative numbers; weights must be zero or more.")
     if np.count_nonzero(w) < 2:
         raise InputError(
-            "sample_weight is positive for fewer than two samples; at least two are needed."
+            "sample_weight is above zero for fewer than two samples; at least two are needed."
         )
     if not 1 / LARGEST_WEIGHT < w.max() < LARGEST_WEIGHT:
         raise InputError(

@@ -39,7 +39,7 @@ from sparsepath.system.number_format import brief
 
 # In the order of preference: name on the comparison, name in the table, parameters.
 LINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
-    ("greedy-rls, alpha=auto", "greedy-rls", {"alpha": "auto"}),
+    ("greedy-rls (alpha auto)", "greedy-rls", {"alpha": "auto"}),
     ("greedy-rls", "greedy-rls", {"alpha": 1.0}),
     ("grafting", "grafting", {}),
 )
@@ -48,6 +48,7 @@ NONLINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("rbf", "rbf", {}),
     ("mlp-grafting", "mlp-grafting", {}),
 )
+FEWEST_ROWS = 20  # for methods that have folds of their own
 OF_LINEAR = frozenset(name for name, _, _ in LINEAR)
 # The default budget in CPU seconds: so many times what greedy RLS takes, within limits.
 TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
@@ -178,7 +179,11 @@ class _AutoSelector(SizedSelector):
         left, budget = dict[str, str](), self.budget(X)
         made = {name: self._made(of, **more) for name, of, more in LINEAR}
         if not penalty_matters(*X.shape):
-            del made["greedy-rls, alpha=auto"]
+            del made["greedy-rls (alpha auto)"]
+        if X.shape[0] < FEWEST_ROWS:
+            del made["grafting"]
+            why = f"it needs {FEWEST_ROWS} rows for folds within folds"
+            return made, dict.fromkeys(("grafting", *(name for name, _, _ in NONLINEAR)), why)
         spent = sum(self._seconds(each, X) for each in made.values())
         others = {name: self._made(of, **more) for name, of, more in NONLINEAR}
         for name, each in others.items():

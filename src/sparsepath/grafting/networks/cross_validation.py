@@ -100,7 +100,9 @@ class MLPGraftingCV(GrownNetworks):
         """
         n, d = X.shape
         folds = self.cv if isinstance(self.cv, int) else 5
-        return (0.06 + 8e-6 * n * d) * (FIRST_SPLITS * (np.size(self.l1s) - 1) + folds + 1)
+        return (0.06 * n / (n + 50) + 8e-6 * n * d) * (
+            FIRST_SPLITS * (np.size(self.l1s) - 1) + folds + 1
+        )
 
     def _l0s(self, null: float) -> Floats:
         if self.l0s is not None:
