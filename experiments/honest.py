@@ -151,7 +151,8 @@ def small(name, seeds):
         if isinstance(model, Classifier):
             scores = model.decision_function(T)
             wrong = np.mean((scores > 0) != (t == 1))
-            true = wrong if model.loss == "zero_one" else np.mean((2 * t - 1 - scores) ** 2)
+            searched = scores - model._offsets[record.size][0]  # those whose squares are estimated
+            true = wrong if model.loss == "zero_one" else np.mean((2 * t - 1 - searched) ** 2)
             rates = [record.figures["error_rate"], wrong, record.figures["auc"], area(scores, t)]
         else:
             off = np.abs(t - model.predict(T))

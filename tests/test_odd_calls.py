@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sparsepath import (
+    AutoSelectorRegressor,
     ELMFSRegressor,
     ELMRegressor,
     GraftingClassifier,
@@ -21,6 +22,8 @@ from sparsepath import (
     PathWarning,
     SparseKernelRLSRegressor,
     SparseRBFRegressor,
+    SparseRBFRegressorCV,
+    SparseRLSClassifier,
     SparseRLSRegressor,
     TablePreparation,
     TableSelector,
@@ -63,6 +66,13 @@ def test_callbacks_that_are_no_functions(estimator, callback):
         (SparseRBFRegressor(centres={}), r"centres=\{\}; give a whole number"),
         (GraftingRegressor(validation=np.array(1.0)), "validation=array.*; give a number of folds"),
         (TablePreparation(missing=np.array(["a", "b"])), "missing=array.*; use one of"),
+        (AutoSelectorRegressor(max_features="x"), "max_features='x'; give a whole number"),
+        (ELMFSRegressor(random_state=-1), "random_state=-1; give a whole number from 0"),
+        (MutualInfoRegressor(random_state=2**40), "random_state=.*; give a whole number from 0"),
+        (MutualInfoRegressor(variant=np.array([1, 2])), "variant=.*; use 1 or 2"),
+        (SparseRBFRegressorCV(relaxed=np.ones(2)), "relaxed=.*; use True or False"),
+        (GraftingRegressor(fit_intercept=np.ones(2)), "fit_intercept=.*; use True or False"),
+        (SparseRLSRegressor(forbidden=np.array(1.0)), "forbidden=.*; give a list of columns"),
         (TableSelector({}), r"selector=\{\} has no path of columns"),
         (TableSelector(ELMRegressor()), "has no path of columns"),
         (TableSelector(TableSelector()), "has no path of columns"),
@@ -176,3 +186,9 @@ def test_sparse_columns_of_pandas():
     frame = pd.DataFrame(dense, columns=list("abc")).astype(pd.SparseDtype(float, 0.0))
     found = SparseRLSRegressor().fit(frame, Y).path_.subsets
     assert found == SparseRLSRegressor().fit(dense, Y).path_.subsets
+
+
+@pytest.mark.parametrize("threshold", [{}, slice(2), {1, 2}, "half", [[0, 1]]])
+def test_thresholds_of_another_type(threshold):
+    with pytest.raises(InputError, match=r"threshold=.*; use 'balanced'"):
+        SparseRLSClassifier(threshold=threshold, validation=None).fit(X, Y > 0)

@@ -92,7 +92,16 @@ LIKELY: dict[str, Sequence[str]] = {
     "sample": ["10", "30"],
 }
 # Options that multiply the work: what is accepted must stay small, or a case runs for hours.
-REPEATED = {"null", "stability", "restarts", "max-hidden", "sample", "neighbors", "budget"}
+REPEATED = {
+    "null",
+    "stability",
+    "coefficients",
+    "restarts",
+    "max-hidden",
+    "sample",
+    "neighbors",
+    "budget",
+}
 LEFT_OUT = {"dask"}  # starts processes, or waits for an address
 
 
@@ -624,7 +633,8 @@ def fault_of(case: Case) -> tuple[int | None, str]:
     from sparsepath.cli import main
 
     if case.call is not None:
-        return fault_of_call(case.call, case.folder)
+        with contextlib.chdir(case.folder):  # a checkpoint may have any name
+            return fault_of_call(case.call, case.folder)
     before, here = case.files, os.getcwd()
     raised, code = "", None
     os.chdir(case.folder)  # names such as "out" are looked up there

@@ -44,7 +44,7 @@ Part: TypeAlias = tuple[NDArray[np.intp], Mapping[int, Floats]]
 
 MOST_NUMBERS = 2000  # rows times classes but one that a calibration is fitted to
 LEAST_ROWS = 500
-FLATTEST, STEEPEST = 1e-2, 1e3
+FLATTEST, STEEPEST = 0.1, 1e3
 LOW, HIGH = FLATTEST * (1 + 1e-9), STEEPEST * (1 - 1e-9)  # at a bound, to rounding
 SLOPE_SPREAD = 10.0  # standard deviation of the slope before any sample is seen, about 2
 MOST_BLOCKS = 5  # of parts that are judged by the calibration of the others

@@ -40,7 +40,8 @@ class Honest:
         Number of features.
     error, error_se : float
         Error on new data and its standard error. If the size was chosen by the honest errors, the
-        error is corrected for that choice.
+        error is corrected for that choice. For classification with squared loss it is the error of
+        the scores before the offset that calibration adds; ``figures`` are of the model as it is.
     interval : (float, float)
         90 % interval for the true error of the model.
     empty_error : float

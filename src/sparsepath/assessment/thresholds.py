@@ -39,7 +39,10 @@ def rule_of(threshold: Any) -> Rule | None:
         if threshold in NAMES:
             return threshold
     else:
-        values = np.asarray(threshold, dtype=np.float64)
+        try:
+            values = np.asarray(threshold, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.zeros(0)
         if values.ndim == 0 and 0 < values < 1:
             return float(values)
         if values.shape == (2, 2) and (np.isfinite(values) & (values >= 0)).all():

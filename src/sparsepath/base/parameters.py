@@ -112,6 +112,19 @@ def as_record(kind: type[Record], of: Any, **others: Any) -> Record:
     return kind(**{each.name: getattr(of, each.name) for each in fields(kind)} | others)  # type: ignore[arg-type]
 
 
+def random_state(value: Any) -> Any:
+    """Return a scikit-learn ``random_state`` as a RandomState, or refuse it."""
+    from sklearn.utils import check_random_state
+
+    try:
+        return check_random_state(value)
+    except ValueError as error:
+        raise InputError(
+            f"random_state={value!r}; give a whole number from 0 to {2**32 - 1}, a RandomState "
+            "or None."
+        ) from error
+
+
 def real(value: Any) -> float:
     """Return the value if it is a number, else NaN, which fails every limit."""
     is_real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)

@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator
 
 from sparsepath.base.callbacks import begin, listeners, tell_listeners
 from sparsepath.base.parameters import check_shared
+from sparsepath.base.parameters import random_state as checked_random_state
 from sparsepath.base.trail import Trail
 from sparsepath.data.fingerprint import fingerprint
 from sparsepath.data.fit_arguments import Given
@@ -93,11 +94,10 @@ def seed_of(random_state: Any) -> int:
 
     It is drawn once and recorded on the path, so that the path can be reproduced.
     """
-    from sklearn.utils import check_random_state
-
+    drawn = checked_random_state(random_state)
     if isinstance(random_state, Integral):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(drawn.randint(2**31 - 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -348,7 +348,8 @@ def column_indices(
     """Return columns given by index or name as indices in the same order."""
     if given is None:
         return []
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    whole = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+    if isinstance(given, (str, bytes)) or not whole:
         raise InputError(f"{what}={given!r}; give a list of columns, such as [{given!r}].")
     known = {name: i for i, name in enumerate(names)} if names is not None else {}
     out: list[int] = []

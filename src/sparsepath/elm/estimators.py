@@ -5,11 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.base.least_angle import lars_entries
 from sparsepath.base.parameters import count, number, positive
+from sparsepath.base.parameters import random_state as checked_random_state
 from sparsepath.base.selector import TakesSparse
 from sparsepath.base.targets import ClassifierFace, RegressorFace
 from sparsepath.data.classes import coded
@@ -21,7 +21,7 @@ from sparsepath.system.arrays import Floats
 
 def seeds_of(random_state: Any) -> np.random.SeedSequence:
     """Return the integer seed of a scikit-learn ``random_state``."""
-    return np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1)))
+    return np.random.SeedSequence(int(checked_random_state(random_state).randint(2**31 - 1)))
 
 
 @dataclass(eq=False, repr=False)

@@ -43,6 +43,7 @@ class _Grafting(LinearGrafting):
                 return self._minimise(read, Given(read.source, None), read.source)
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        self._options()  # parameters are refused before they are used
         with Threads(self.n_threads) as threads:
             return self._minimise(self._problem(X, Y, weights, loss, threads), given, X)
 

@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from sparsepath.base import Found, Given, Run, Stop, Trail, fitting, opened, seed_of
-from sparsepath.base.parameters import at_most, count, one_of
+from sparsepath.base.parameters import at_most, count, one_of, random_state
 from sparsepath.base.selector import SizedSelector
 from sparsepath.data.columns import standardise
 from sparsepath.data.validation import check_features
@@ -66,7 +65,7 @@ class MutualInfoSearch(SizedSelector):
         XT = standardise(X)[0]
         features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
         most, n_restarts = self._check(len(features))
-        random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
+        random = np.random.default_rng(int(random_state(seed).randint(2**31 - 1)))
         trail = Trail()
 
         def found() -> Found | None:
@@ -118,7 +117,7 @@ class MutualInfoSearch(SizedSelector):
 
     def _check(self, usable: int) -> tuple[int, int]:
         one_of("search", self.search, MI_SEARCHES)
-        if self.variant not in VARIANTS:
+        if np.ndim(self.variant) or self.variant not in VARIANTS:
             raise InputError(f"variant={self.variant!r}; use 1 or 2.")
         if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
             raise InputError(

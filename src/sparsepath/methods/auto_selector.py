@@ -24,7 +24,7 @@ from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import Searched, fitted, quiet_copy
 from sparsepath.assessment.validation import is_validated
 from sparsepath.base import Found, Given, Run, fitting, opened
-from sparsepath.base.parameters import positive
+from sparsepath.base.parameters import count, positive
 from sparsepath.base.run import parameters_of, seed_of
 from sparsepath.base.selector import SizedSelector
 from sparsepath.base.targets import ClassifierFace, RegressorFace
@@ -92,6 +92,8 @@ class _AutoSelector(SizedSelector):
         """Try the methods, and settle on one of them and on a size."""
         given, X = opened(self, X, y, groups=groups)
         self._check_target(y, X.shape[0])
+        if self.max_features is not None:
+            count("max_features", self.max_features, 0)
         seed = seed_of(self.random_state)
         methods, left = self._methods(X)
         if not is_validated(self, X.shape[0]):  # nothing can choose between them

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.base import Found, Run, fitting, opened
-from sparsepath.base.parameters import count, positive
+from sparsepath.base.parameters import count, flag, positive
 from sparsepath.base.targets import dense, weights_of
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError, warn_user
@@ -65,6 +65,7 @@ class _GridSearch(_SparseRBF):
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()
+        flag("relaxed", self.relaxed)
         data = GridData(X, y, weights, options)
         splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.assessment.validation import validated
 from sparsepath.base import Given, explained, in_memory, opened
-from sparsepath.base.parameters import numbers, real
+from sparsepath.base.parameters import numbers, random_state, real
 from sparsepath.base.targets import ClassifierFace, RegressorFace
 from sparsepath.data.columns import refuse_wide
 from sparsepath.data.validation import check_features, check_weights
@@ -171,7 +170,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
                 return different, samples
             if int(self.candidates) < 1:
                 raise InputError(f"candidates={self.candidates!r}; give at least one.")
-            random = check_random_state(self.random_state)
+            random = random_state(self.random_state)
             some = np.sort(random.permutation(len(different))[: int(self.candidates)])
             return different[some], samples[some]
         given = numbers("candidates", self.candidates)
