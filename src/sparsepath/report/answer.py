@@ -359,10 +359,6 @@ def _none_better(outcome: Outcome) -> str:
     )
 
 
-def _percent(fall: float) -> str:
-    return f"{abs(fall):.1%}".replace("%", " %") + (" below" if fall >= 0 else " above")
-
-
 def _why(outcome: Outcome) -> str:
     """By which rule, and where the least error is."""
     path, size, rule, honest = outcome.path, outcome.size, outcome.rule, outcome.honest
