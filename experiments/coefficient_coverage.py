@@ -13,7 +13,8 @@ from sparsepath import SparseRLSRegressor, coefficients
 
 TRUTH = np.zeros(20)
 TRUTH[:4] = (1.0, -0.6, 0.4, 0.25)
-FIXED = {"max_features": 4, "choose": 4, "forced": range(4), "validation": None}
+GIVEN = {"alpha": 1.0, "validation": None}
+FIXED = {"max_features": 4, "choose": 4, "forced": range(4)}
 
 
 def draw(rng, n=100):
@@ -34,8 +35,8 @@ def main(times=200):
     fixed, selected, noise = [], [], []
     for _ in range(times):
         X, y = draw(rng)
-        fixed += covered(SparseRLSRegressor(**FIXED), X, y)[0].tolist()
-        inside, matters = covered(SparseRLSRegressor(choose="min", validation=None), X, y)
+        fixed += covered(SparseRLSRegressor(**FIXED, **GIVEN), X, y)[0].tolist()
+        inside, matters = covered(SparseRLSRegressor(choose="min", **GIVEN), X, y)
         selected += inside[matters].tolist()
         noise += inside[~matters].tolist()
     for name, cases in (("fixed", fixed), ("selected", selected), ("selected noise", noise)):

@@ -47,10 +47,10 @@ def wide(n=6000, p=3000, k=10, rho=0.5, snr=5, seed=0):
     return X, signal + rng.standard_normal(n) * np.sqrt(signal.var() / snr)
 
 
-def report(name, X, y, **options):
+def report(name, X, y, alpha=1.0, **options):
     """One line: how many sizes are proved, the largest gap, wall and CPU seconds."""
     began, cpu = time.perf_counter(), time.process_time()
-    model = SparseRLSRegressor(search="exact", validation=None, **options).fit(X, y)
+    model = SparseRLSRegressor(search="exact", alpha=alpha, validation=None, **options).fit(X, y)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     known = model.path_.certificate
     values, lower = np.array(known["values"]), np.array(known["lower_bounds"])

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -109,26 +110,27 @@ def skewed(n, p):
     return lambda rng: (some(n, rng), some(6000, rng))
 
 
-Regressor, Classifier = SparseRLSRegressor, SparseRLSClassifier
+regressor = partial(SparseRLSRegressor, alpha=1.0)
+classifier = partial(SparseRLSClassifier, alpha=1.0)
 SMALL = {
-    "squared error, 100 x 10": (numbers(100, 10), lambda: Regressor(10)),
-    "squared error, 100 x 200": (numbers(100, 200, sd=1.4), lambda: Regressor(15)),
-    "squared error, 40 x 10": (numbers(40, 10), lambda: Regressor(10)),
-    "squared error, 40 x 200": (numbers(40, 200), lambda: Regressor(10)),
-    "squared error, noise, 60 x 20": (numbers(60, 20, 1.0, 0), lambda: Regressor(10)),
-    'alpha="loo", 100 x 20': (numbers(100, 20), lambda: Regressor(15, alpha="loo")),
-    "absolute error, 100 x 20": (numbers(100, 20), lambda: Regressor(15, loss="absolute")),
-    "absolute error, 40 x 10": (numbers(40, 10), lambda: Regressor(10, loss="absolute")),
-    "two classes, 150 x 20": (labels(150, 20), lambda: Classifier(15)),
-    "two classes, 100 x 20": (labels(100, 20), lambda: Classifier(15)),
-    "two classes, 40 x 10": (labels(40, 10), lambda: Classifier(10)),
-    "two classes, 60 x 300": (labels(60, 300), lambda: Classifier(10)),
-    "error rate, 100 x 20": (labels(100, 20), lambda: Classifier(15, loss="zero_one")),
-    "heavy tails: columns t(3), 100 x 20": (numbers(100, 20, columns="t3"), lambda: Regressor(15)),
-    "heavy tails: noise t(3), 100 x 20": (numbers(100, 20, noise="t3"), lambda: Regressor(15)),
+    "squared error, 100 x 10": (numbers(100, 10), lambda: regressor(10)),
+    "squared error, 100 x 200": (numbers(100, 200, sd=1.4), lambda: regressor(15)),
+    "squared error, 40 x 10": (numbers(40, 10), lambda: regressor(10)),
+    "squared error, 40 x 200": (numbers(40, 200), lambda: regressor(10)),
+    "squared error, noise, 60 x 20": (numbers(60, 20, 1.0, 0), lambda: regressor(10)),
+    'alpha="loo", 100 x 20': (numbers(100, 20), lambda: regressor(15, alpha="loo")),
+    "absolute error, 100 x 20": (numbers(100, 20), lambda: regressor(15, loss="absolute")),
+    "absolute error, 40 x 10": (numbers(40, 10), lambda: regressor(10, loss="absolute")),
+    "two classes, 150 x 20": (labels(150, 20), lambda: classifier(15)),
+    "two classes, 100 x 20": (labels(100, 20), lambda: classifier(15)),
+    "two classes, 40 x 10": (labels(40, 10), lambda: classifier(10)),
+    "two classes, 60 x 300": (labels(60, 300), lambda: classifier(10)),
+    "error rate, 100 x 20": (labels(100, 20), lambda: classifier(15, loss="zero_one")),
+    "heavy tails: columns t(3), 100 x 20": (numbers(100, 20, columns="t3"), lambda: regressor(15)),
+    "heavy tails: noise t(3), 100 x 20": (numbers(100, 20, noise="t3"), lambda: regressor(15)),
     "heavy tails: log-normal columns, two classes, 60 x 400": (
         skewed(60, 400),
-        lambda: Classifier(20),
+        lambda: classifier(20),
     ),
 }
 
@@ -148,7 +150,7 @@ def small(name, seeds):
         (X, y), (T, t) = make(np.random.default_rng([seed, list(SMALL).index(name)]))
         model = fresh().fit(X, y)
         record, rates = model.honest_, [np.nan] * 4
-        if isinstance(model, Classifier):
+        if isinstance(model, SparseRLSClassifier):
             scores = model.decision_function(T)
             wrong = np.mean((scores > 0) != (t == 1))
             searched = scores - model._offsets[record.size][0]  # those whose squares are estimated
@@ -417,7 +419,7 @@ def wide_section():
     for name, X, y in wide_sets():
         model = SparseRLSClassifier(50, alpha=1.0).fit(X, y)
         least = int(np.nanargmin(model.path_.honest_errors))
-        plain = SparseRLSClassifier(50, validation=None).fit(X, y)
+        plain = SparseRLSClassifier(50, alpha=1.0, validation=None).fit(X, y)
         size, record = len(plain.selected_), model.honest_
         spread = "" if record.repeats_sd is None else f"{record.repeats_sd:.3f}"
         rows.append(

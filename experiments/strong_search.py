@@ -91,7 +91,8 @@ def main():
             began = time.perf_counter()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = SparseRLSRegressor(most, search=name, validation=None).fit(X, y)
+                model = SparseRLSRegressor(most, alpha=1.0, search=name, validation=None)
+                model.fit(X, y)
             seconds[name] += time.perf_counter() - began
             path = model.path_
             ratios = np.array([path.error(k) / least[k] for k in path.sizes])

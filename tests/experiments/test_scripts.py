@@ -1,5 +1,6 @@
 """Every script that makes a results page runs to its end, on a plan as small as it has."""
 
+import ast
 import os
 import re
 import subprocess
@@ -82,3 +83,27 @@ def test_every_script_is_run_and_made_with_the_papers():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     made = re.findall(r"experiments/(\w+)\.py", makefile.split("\npapers:")[1].split("\n\n")[0])
     assert sorted(made) == sorted(scripts)
+
+
+@pytest.mark.parametrize("script", [*PLANS, "grafting_rivals"])
+def test_every_search_names_its_penalty(script):
+    """A page does not change with the default of the library."""
+    source = ast.parse((SCRIPTS / f"{script}.py").read_text(encoding="utf-8"))
+    tables = {  # names of dictionaries that hold options: their keys
+        node.targets[0].id: {key.value for key in node.value.keys if key is not None}
+        for node in ast.walk(source)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Dict)
+        and all(isinstance(key, ast.Constant) for key in node.value.keys)
+    }
+    for call in (node for node in ast.walk(source) if isinstance(node, ast.Call)):
+        partial = isinstance(call.func, ast.Name) and call.func.id == "partial"
+        names = call.args[:1] if partial else [call.func]
+        searches = ("SparseRLSRegressor", "SparseRLSClassifier", "rls_path", "random_subsets")
+        if any(isinstance(name, ast.Name) and name.id in searches for name in names):
+            known = {word.arg for word in call.keywords}
+            for word in call.keywords:
+                if word.arg is None and isinstance(word.value, ast.Name):
+                    known |= tables.get(word.value.id, set())
+            assert "alpha" in known, f"{script}.py, line {call.lineno}"
