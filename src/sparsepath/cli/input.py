@@ -232,7 +232,11 @@ def ready(table: Table, policy: TableOptions) -> tuple[Table, list[Remark]]:
             raise InputError(
                 f"{table.source}: {left} rows have no missing value; at least two are needed."
             )
-        note = f"Note: {len(raw) - left:,} of {len(raw):,} rows with missing values left out."
+        most = max(lacking, key=lambda column: column.n_missing)
+        note = (
+            f"Note: {len(raw) - left:,} of {len(raw):,} rows with missing values left out, "
+            f"{most.n_missing:,} of them for {most.name!r}."
+        )
         said.append(Remark((), "", False, note))
         raw = raw[there]
         beside = {name: values[there] for name, values in table.beside.items()}

@@ -48,16 +48,19 @@ STYLES = {  # how numbers are written, the plainest first; what to take out, and
         ",",
     ),
 }
+_CODES = "usd eur gbp chf jpy cny inr sek nok dkk pln brl mxn krw sgd nzd cad aud zar"
+CURRENCIES = _CODES.split(" ")
 QUANTITY = re.compile(
-    r"([$€£¥])?\s*([-+]?[\d.,'\u2019\s]*\d(?:e[-+]?\d+)?)\s*(%|[$€£¥]|[°µ]?[a-z][a-z²³/]{0,7})?",
+    rf"([$€£¥]|(?:{'|'.join(CURRENCIES)})(?=[-+\s\d]))?\s*"
+    r"([-+]?[\d.,'\u2019\s]*\d(?:e[-+]?\d+)?)\s*(%|[$€£¥]|[°µ]?[a-z][a-z²³/]{0,7})?",
     re.I,
 )
 _UNITS = "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d kw kwh w v a °c °f"
-UNITS_OF_VALUES = frozenset(_UNITS.split(" "))
+UNITS_OF_VALUES = frozenset([*_UNITS.split(" "), *CURRENCIES])
 CLOCK = re.compile(r"([01]\d|2[0-4])\s?h", re.I)  # 06h is a time of day, 6 h a quantity
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 MOST_LABELS = 20  # different texts up to which numbers without a sign of money are labels
-MONEY = ("$", "€", "£", "¥", "%")
+MONEY = frozenset(["$", "€", "£", "¥", "%", *CURRENCIES])
 LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 
@@ -387,6 +390,8 @@ def _quantity(
 
     >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["12 kg", "3 kg"], ["1,234"], ["59,0"])]
     [('kg', 'plain'), ('', 'comma'), ('', 'decimal')]
+    >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["CHF 403,973"], ["9 500 PLN"], ["-3 EUR"])]
+    [('CHF', 'comma'), ('PLN', 'space'), ('EUR', 'plain')]
     >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["3A", "12B"], ["06h", "17h"])]
     [None, None]
     """
@@ -426,7 +431,7 @@ def quantities(name: str, values: NDArray[Any]) -> NDArray[Any]:
     except InputError:  # nearly all of them are numbers: labels
         return values
     few = len(set(values.tolist())) <= MOST_LABELS
-    if cells.kind != "number" or (few and cells.unit not in MONEY):
+    if cells.kind != "number" or (few and cells.unit.lower() not in MONEY):
         return values
     return cells.values
 
