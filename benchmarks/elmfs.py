@@ -25,12 +25,12 @@ from scipy.special import digamma
 from measure import table, write_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
+sys.path.append(str(Path(__file__).resolve().parent.parent / "experiments"))
+from paper_sets import diabetes, load
 from slow_twins import elm as twin
 from sparsepath import ELMFSRegressor, MutualInfoSelector
 from sparsepath._core import elm as core
 from sparsepath.data.columns import standardise
-from sparsepath.data.paper_sets import diabetes, load
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm.network import Target, draw_neurons
 from sparsepath.elm.pool import Pool

@@ -8,12 +8,12 @@ import argparse
 import platform
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from measure import best_of, extra_memory, in_turn, seconds, table, write_page
-from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
@@ -21,7 +21,9 @@ from sparsepath.rls.engines import make_design
 from sparsepath.rls.parameters import SearchSpec
 from sparsepath.system.threads import Threads
 
-sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "experiments"))
+from paper_sets import available, load
 from slow_twins import rls as twin
 
 

@@ -10,8 +10,8 @@ from sklearn.model_selection import KFold
 
 from greedy_rls import two_classes
 from measure import best_of, seconds, table, write_page
+from paper_sets import available, load
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.paper_sets import available, load
 
 
 def against_sequential(quick: bool) -> list[list[str]]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -27,9 +28,11 @@ from shaped import bars, fitted, greedy, in_turn, problem, products, ratio
 from shaped_clock import by_the_clock
 from shaped_criteria import criteria
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.paper_sets import available, load
 from sparsepath.rls.batch import forward_searches
 from sparsepath.system.threads import Threads
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "experiments"))
+from paper_sets import available, load
 
 SHAPES = (
     (300, 30, 20),

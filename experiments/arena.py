@@ -23,9 +23,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from paper_sets import load
 from results import save_page, table
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.data.paper_sets import load
 
 PENALTIES = np.logspace(-6, 3, 10)
 SIZES = (1, 2, 5, 10, 20, 40)

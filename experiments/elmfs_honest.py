@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from paper_sets import load
 from parts import Parts as Kept
 from results import save_page
 from sparsepath import ELMFSRegressor, ELMRegressor
-from sparsepath.data.paper_sets import load
 
 Parts = tuple[Any, Any, Any, Any]
 

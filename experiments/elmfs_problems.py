@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import sparsepath
-from sparsepath.data.paper_sets import load
+from paper_sets import load
 from sparsepath.data.synthetic import functional, xor_like
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from paper_sets import available, load
 from results import save_figure, save_page, table
 from sparsepath import SelectionPath, SparseRLSRegressor
-from sparsepath.data.paper_sets import available, load
 
 COLOURS = {"forward": "#0072b2", "floating": "#d55e00", "swap": "#009e73"}
 TITLES = {"forward": "greedy", "floating": "floating", "swap": "with exchanges"}

@@ -8,7 +8,7 @@
     python experiments/grafting.py --page      # the page of what is finished; computes nothing
 
 Writes docs/results/grafting.md and pictures beside it. Data sets D and E come from the folder that
-SPARSEPATH_DATA names (see sparsepath.data.paper_sets). Every part is kept in build/ as it finishes:
+SPARSEPATH_DATA names (see paper_sets.py). Every part is kept in build/ as it finishes:
 a run that was cut goes on where it was, unless the code of that part has changed.
 """
 
@@ -22,12 +22,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from joblib import Parallel, delayed
 
+import paper_sets
 from grafting_figure2 import METHODS, SD, errors_of
 from grafting_measures import found_penalties, one, smaller_l1_on_c
 from grafting_page import NAMES, write
 from grafting_problems import FILES
 from parts import ROOT, Parts
-from sparsepath.data import paper_sets
 from sparsepath.errors import FileError
 
 ELSEWHERE = ("groups.py", "softmax.py", "plots.py")  # three classes, pictures

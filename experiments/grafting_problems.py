@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsepath.data import paper_sets
+import paper_sets
 from sparsepath.data.synthetic import THRESHOLD_MAX, threshold_max
 
 # Table 2: l1 and l0 of the linear and of the MLP graft, C of the linear and of the RBF SVM.

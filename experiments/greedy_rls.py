@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from paper_sets import available, load
 from results import save_figure, save_page, table
 from sparsepath import PathWarning, SparseRLSClassifier
-from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

@@ -23,10 +23,10 @@ from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from paper_sets import load
 from parts import Parts
 from results import save_page, table
 from sparsepath import MLPGraftingClassifierCV, MLPGraftingRegressorCV
-from sparsepath.data.paper_sets import load
 
 NEW = 10_000
 CV = 3

@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
+from paper_sets import load
 from results import save_page, table
 from sparsepath import (
     PathWarning,
@@ -37,7 +38,6 @@ from sparsepath import (
     permutation_null,
 )
 from sparsepath.assessment.honest import chosen_size, told
-from sparsepath.data.paper_sets import load
 
 SHAPES = ((100, 10, 10), (500, 100, 30), (50, 1000, 20), (100, 1000, 30))
 RATIOS = (0.05, 0.25, 0.71, 2.07, 6.0)

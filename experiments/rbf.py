@@ -23,6 +23,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from paper_sets import available, load
 from results import save_figure, save_page, table
 from sparsepath import (
     LSSVMClassifier,
@@ -34,7 +35,6 @@ from sparsepath import (
     SparseRBFRegressor,
     SparseRBFRegressorCV,
 )
-from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.barrier import Budget, InteriorPoint
 from sparsepath.rbf.lasso import BudgetLasso

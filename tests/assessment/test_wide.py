@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from experiments.paper_sets import available, load
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from slow_twins.judging import paired_choice
 from sparsepath import SparseRLSClassifier
-from sparsepath.data.paper_sets import available, load
 
 SIZE = 8
 

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from sparsepath.data.paper_sets import available
+from experiments.paper_sets import available
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "experiments"

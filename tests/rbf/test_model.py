@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.paper_sets import available, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,7 +14,6 @@ from sklearn.model_selection import KFold
 from slow_twins import rbf as twin
 from sparsepath import PathWarning, SparseRBFRegressor, SparseRBFRegressorCV
 from sparsepath.data.columns import are_copies
-from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman, sparse_linear
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Scale

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
+from experiments import paper_sets
 from problems import Case, make, problems
 from rls.comparing import (
     FORMS,
@@ -26,7 +27,6 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.data import paper_sets
 from sparsepath.data.blocks import SparseBlock, row_blocks
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.design import Design

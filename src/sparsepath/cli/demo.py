@@ -1,5 +1,6 @@
 """``sparsepath demo``: select and compare on scikit-learn's diabetes data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ from sparsepath.cli.estimator import SelectionRequest
 from sparsepath.cli.input import Problem
 from sparsepath.cli.results import FILES, MORE_FILES, command, page_of, write_results
 from sparsepath.cli.select import select
-from sparsepath.data.paper_sets import diabetes
 from sparsepath.data.readers import Table, read_table, write_table
 from sparsepath.errors import FileError, SparsepathError
 from sparsepath.methods.comparison import Comparison
@@ -37,22 +37,30 @@ def refuse_others(folder: Path) -> None:
         )
 
 
+def _diabetes() -> Table:
+    """Return the data of Efron et al. in raw units, as scikit-learn has them."""
+    from sklearn.datasets import load_diabetes
+
+    bunch = load_diabetes(scaled=False)
+    return Table(np.asfortranarray(bunch.data), bunch.target, bunch.feature_names, TARGET, "")
+
+
 def _is_the_data(file: Path) -> bool:
-    expected = diabetes()
+    expected = _diabetes()
     try:
         found = read_table(file, target=TARGET)
     except SparsepathError:
         return False
-    return np.array_equal(found.X, expected.X) and np.array_equal(np.asarray(found.y), expected.y)
+    return np.array_equal(found.X, expected.X) and np.array_equal(found.y, expected.y)
 
 
 def solve(folder: Path, quiet: bool = False) -> tuple[Outcome, Comparison | None]:
     """Write the diabetes data as a file, select from it, and compare some quick methods."""
-    data = diabetes()
+    data = _diabetes()
     file = folder / "diabetes.csv"
-    columns = {name: data.X[:, j] for j, name in enumerate(data.names)}
-    write_table(file, {**columns, TARGET: data.y})
-    problem = Problem(Table(data.X, data.y, data.names, TARGET, str(file)))
+    columns = dict(zip(data.names, data.X.T, strict=True))
+    write_table(file, {**columns, TARGET: np.asarray(data.y)})
+    problem = Problem(replace(data, source=str(file)))
     outcome = select(problem, SelectionRequest(quiet=quiet))
     if outcome.interrupted:
         return outcome, None

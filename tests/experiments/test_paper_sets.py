@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from experiments.paper_sets import SOURCES, available, diabetes, load
 
-from sparsepath.data import paper_sets
-from sparsepath.data.paper_sets import SOURCES, available, diabetes, load
+from experiments import paper_sets
 from sparsepath.errors import FileError, InputError
 
 SIZES = {  # rows, features, training rows if the source splits them
