@@ -111,7 +111,7 @@ def test_a_single_fit_tells_its_stages_and_can_be_stopped(xor):
     def interrupt(path):
         raise KeyboardInterrupt
 
-    for more in ({}, {"solver": "alternating"}, {"schedule": "paper"}):
+    for more in ({}, {"solver": "alternating"}):
         model = SparseRBFRegressor(20, 2, centres=20, callback=interrupt, **more)
         with pytest.warns(PathWarning, match="interrupted"):
             model.fit(X, y)

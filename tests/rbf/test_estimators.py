@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.rbf_printed import PrintedRBFRegressor
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -139,16 +140,16 @@ def test_paper_schedule_and_alternating(data):
     turns = SparseRBFRegressor(5, 4, solver="alternating").fit(data.X, data.y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
-        paper = SparseRBFRegressor(5, 4, schedule="paper").fit(data.X, data.y)
+        paper = PrintedRBFRegressor(5, 4).fit(data.X, data.y)
     assert direct.objective_ <= paper.objective_ + 1e-6
     assert turns.objective_ == pytest.approx(direct.objective_, rel=2e-2)
 
 
-@pytest.mark.parametrize("schedule", ["robust", "paper"])
-def test_the_solution_before_pruning_has_all_coefficients_and_weights(data, schedule):
+@pytest.mark.parametrize("estimator", [SparseRBFRegressor, PrintedRBFRegressor])
+def test_the_solution_before_pruning_has_all_coefficients_and_weights(data, estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
-        model = SparseRBFRegressor(5, 4, schedule=schedule, centres="all", validation=None)
+        model = estimator(5, 4, centres="all", validation=None)
         raw = model.fit(data.X, data.y).solution_
     Z = (data.X - data.X.mean(0)) / data.X.std(0)
     target = (data.y - data.y.mean()) / data.y.std()
@@ -159,6 +160,12 @@ def test_the_solution_before_pruning_has_all_coefficients_and_weights(data, sche
     assert raw.w.sum() < 4
     error = np.mean((target - raw.alpha[0] - K @ raw.alpha[1:]) ** 2)
     assert_allclose(error, model.training_error_, rtol=1e-8)
+
+
+def test_the_former_schedule_is_deprecated(data):
+    with pytest.warns(FutureWarning, match="schedule='paper' is now 'robust'"):
+        model = SparseRBFRegressor(5, 4, schedule="paper").fit(data.X, data.y)
+    assert model.objective_ == SparseRBFRegressor(5, 4).fit(data.X, data.y).objective_
 
 
 def test_warnings(data):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from experiments.rbf_printed import QuasiNewton, solve_printed
 from numpy.testing import assert_allclose
 from sklearn.linear_model import lars_path
 
@@ -12,7 +13,6 @@ from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, newton_system, start
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import PrimalDual, solve
-from sparsepath.rbf.printed import QuasiNewton, solve_printed
 
 
 def standardised(data):

@@ -12,7 +12,7 @@ from sparsepath.base.selector import SearchingSelector
 from sparsepath.base.targets import ClassifierFace, RegressorFace, dense, one_target
 from sparsepath.data.classes import coded
 from sparsepath.data.validation import check_features, check_labels
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 from sparsepath.rbf.model import RBFOptions, Training
 from sparsepath.system.arrays import Axes, Floats
 
@@ -29,12 +29,17 @@ class _SparseRBF(SearchingSelector, RBFOptions):
     _of_size: dict[int, tuple[tuple[float, float], Training]]
 
     def _options(self) -> RBFOptions:
+        if one_of("schedule", self.schedule, SCHEDULES) == "paper":
+            warn_user(
+                "schedule='paper' is now 'robust', whose solutions are no worse; the parameter "
+                "will be removed in version 1.0.",
+                FutureWarning,
+            )
         relevance = self.relevance
         if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
             raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
         return RBFOptions(
             solver=one_of("solver", self.solver, SOLVERS),
-            schedule=one_of("schedule", self.schedule, SCHEDULES),
             centres=self.centres,
             placing=self.placing,
             n_init=count("n_init", self.n_init),

@@ -1,7 +1,7 @@
 """RBF networks that select inputs and basis functions, as scikit-learn estimators."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class _OneFit(_SparseRBF):
 
     r: float = 50.0
     t: float = 0.5
+    _trainer: ClassVar[type[Trainer]] = Trainer
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
@@ -55,7 +56,7 @@ class _OneFit(_SparseRBF):
             return None if training is None else self._found(training, X, y, weights, (r, t))
 
         with Threads(1):
-            trainer = Trainer.placed((X, y, weights), counted, r, t, options)
+            trainer = self._trainer.placed((X, y, weights), counted, r, t, options)
             seed = options.random_state
             with Run(self, given, whole, method="rbf", found=found, seed=seed) as run:
                 trainer.run(lambda solution: run.check(f"mu = {solution.mu:.1e}"))
@@ -96,8 +97,7 @@ class _OneFit(_SparseRBF):
             last = solution.stages[-1]
             warn_user(
                 f"the fit did not converge: at mu={last.mu:.1e} the objective could still decrease "
-                f"by about {last.decrement:.1e}; increase max_iter, or use solver='direct' with "
-                "schedule='robust'.",
+                f"by about {last.decrement:.1e}; increase max_iter, or use solver='direct'.",
             )
         slack = (
             ("r", 1.0 - solution.s.sum() / self.r_),
@@ -132,7 +132,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
         Optimise all parameters jointly, or coefficients and weights alternately, which is slower
         and may stop short of the optimum if the two are strongly coupled.
     schedule : {"robust", "paper"}, default="robust"
-        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+        Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
         all samples, or a random subset of 150 if there are more. Run time grows with the cube of
@@ -141,8 +141,8 @@ class SparseRBFRegressor(_Regression, _OneFit):
         How a number of centres is placed: k-means, or the samples with the lowest mean
         reconstruction error.
     n_init : int, default=1
-        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
-        random signs; the best is kept.
+        Number of starts. The first is at alpha = 0, the others have random signs; the best is
+        kept.
     relevance : float, default=0.01
         Inputs with less than this fraction of the largest weight are removed and the coefficients
         refitted, unless the training error then grows by more than one per cent and by more than
@@ -225,7 +225,7 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         Optimise all parameters jointly, or coefficients and weights alternately, which is slower
         and may stop short of the optimum if the two are strongly coupled.
     schedule : {"robust", "paper"}, default="robust"
-        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+        Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
         all samples, or a random subset of 150 if there are more. Run time grows with the cube of
@@ -234,8 +234,8 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         How a number of centres is placed: k-means, or the samples with the lowest mean
         reconstruction error.
     n_init : int, default=1
-        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
-        random signs; the best is kept.
+        Number of starts. The first is at alpha = 0, the others have random signs; the best is
+        kept.
     relevance : float, default=0.01
         Inputs with less than this fraction of the largest weight are removed and the coefficients
         refitted, unless the training error then grows by more than one per cent and by more than

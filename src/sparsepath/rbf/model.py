@@ -41,7 +41,6 @@ from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.narrowing import MANY, solve_narrowed
 from sparsepath.rbf.network import RBFNetwork, gaussians
 from sparsepath.rbf.primal_dual import RBFSolution, Told, solve
-from sparsepath.rbf.printed import solve_printed
 from sparsepath.system.arrays import Floats
 
 CAP = 0.01
@@ -79,7 +78,7 @@ class RBFOptions:
     """Solver parameters shared by all RBF estimators."""
 
     solver: str = "direct"
-    schedule: str = "robust"
+    schedule: str = "robust"  # deprecated
     centres: Any = "auto"
     placing: str = "kmeans"
     n_init: int = 1
@@ -255,7 +254,7 @@ class Trainer:
 
         for i in range(self.options.n_init):
             # The first start, alpha = 0, is not drawn; its J was the best or nearly so.
-            drawn = rng if i or self.options.schedule == "paper" else None
+            drawn = rng if i else None
             if self.network.n_inputs > MANY:
                 on_some = partial(self._solved_on, drawn)
                 found = solve_narrowed(self.network, self.r, self.t, on_some, staged)
@@ -276,8 +275,8 @@ class Trainer:
     def _continues(self) -> bool:
         """Whether a fit can go on from a solution."""
         options = self.options
-        direct = options.solver == "direct" and options.schedule == "robust"
-        return direct and options.n_init == 1 and self.network.n_inputs <= MANY
+        once = options.solver == "direct" and options.n_init == 1
+        return once and self.network.n_inputs <= MANY
 
     def _continued(self, start: RBFSolution) -> RBFSolution:
         """From a solution with these budgets down to the last mu."""
@@ -318,16 +317,6 @@ class Trainer:
         options, n, d = self.options, network.n_centres + 1, network.n_inputs
         budget = Budget(self.r, self.t)
         x = start(budget, n, d) if drawn is None else random_start(budget, n, d, drawn)
-        if options.schedule == "paper":
-            return solve_printed(
-                network,
-                self.r,
-                self.t,
-                x,
-                solver=options.solver,
-                mu_min=options.mu_min,
-                told=told,
-            )
         mu_min, most = options.mu_min, options.max_iter
         if options.solver != "direct":
             return solve_alternating(

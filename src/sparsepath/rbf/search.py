@@ -207,7 +207,7 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         Optimise all parameters jointly, or coefficients and weights alternately, which is slower
         and may stop short of the optimum if the two are strongly coupled.
     schedule : {"robust", "paper"}, default="robust"
-        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+        Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
         all samples, or a random subset of 150 if there are more. Run time grows with the cube of
@@ -216,8 +216,8 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         How a number of centres is placed: k-means, or the samples with the lowest mean
         reconstruction error.
     n_init : int, default=1
-        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
-        random signs; the best is kept.
+        Number of starts. The first is at alpha = 0, the others have random signs; the best is
+        kept.
     relevance : float, default=0.01
         Inputs with less than this fraction of the largest weight are removed and the coefficients
         refitted, unless the training error then grows by more than one per cent and by more than
@@ -324,7 +324,7 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         Optimise all parameters jointly, or coefficients and weights alternately, which is slower
         and may stop short of the optimum if the two are strongly coupled.
     schedule : {"robust", "paper"}, default="robust"
-        A primal-dual path, or Algorithms 1 to 3 as printed, which often do not converge.
+        Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
         all samples, or a random subset of 150 if there are more. Run time grows with the cube of
@@ -333,8 +333,8 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         How a number of centres is placed: k-means, or the samples with the lowest mean
         reconstruction error.
     n_init : int, default=1
-        Number of starts. The first is at alpha = 0, the others (with ``schedule="paper"`` all) have
-        random signs; the best is kept.
+        Number of starts. The first is at alpha = 0, the others have random signs; the best is
+        kept.
     relevance : float, default=0.01
         Inputs with less than this fraction of the largest weight are removed and the coefficients
         refitted, unless the training error then grows by more than one per cent and by more than

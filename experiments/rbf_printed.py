@@ -20,8 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsepath import SparseRBFRegressor
 from sparsepath._core import rbf as core
 from sparsepath.rbf.barrier import Budget, InteriorPoint, barrier, newton_system
+from sparsepath.rbf.model import Trainer, random_start
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import RBFSolution, Stage, Told, stationarity_gap
 from sparsepath.system.arrays import Floats
@@ -166,3 +168,22 @@ def solve_printed(
             told(solution)
         mu = max(mu_min, factor * mu)
     return solution
+
+
+class PrintedTrainer(Trainer):
+    """Solves by the printed algorithms, from one start with random signs."""
+
+    def _best_of_starts(self, told: Told = None, start: RBFSolution | None = None) -> RBFSolution:
+        network, options = self.network, self.options
+        budget, rng = Budget(self.r, self.t), np.random.default_rng(options.random_state)
+        x = random_start(budget, network.n_centres + 1, network.n_inputs, rng)
+        self._best = solve_printed(
+            network, self.r, self.t, x, solver=options.solver, mu_min=options.mu_min, told=told
+        )
+        return self._best
+
+
+class PrintedRBFRegressor(SparseRBFRegressor):
+    """The regressor with the algorithms of the paper, which often do not converge."""
+
+    _trainer = PrintedTrainer
