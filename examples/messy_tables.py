@@ -1,4 +1,4 @@
-"""Four messy tables, as people have them: house sales, genes, hourly load, a survey.
+"""Messy tables, as people have them: house sales, genes, hourly load, a survey, patients.
 
 Each function draws a table as a dict of columns, ready for ``pandas.DataFrame`` or a CSV file. What
 decides the target is known and listed below each table, so that a result can be checked.
@@ -14,6 +14,7 @@ HOUSE_LEAKS = ("agent_commission", "tax_assessment_after_sale")
 GENES = ("ENSG00000007", "ENSG00000042", "ENSG00000123", "ENSG00000300")
 LOAD = ("temperature", "hour", "workday")
 SURVEY = ("q03", "calls", "contract", "q09", "tenure_months")
+PATIENTS = ("stage", "age", "ldh_u_per_l")
 SURVEY_LEAKS = ("status_code", "refund_amount")
 
 LIKERT = ("Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree")
@@ -123,6 +124,29 @@ def survey(rows=2000, seed=0, leaks=False):
     return table | {"churned": np.where(leaves, "yes", "no")}
 
 
+def patients(rows=400, seed=0):
+    """Patients: months to death, a third of the times censored, and missing values."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(63, 9, rows).round()
+    stage = rng.choice(["I", "II", "III", "IV"], rows, p=[0.3, 0.3, 0.25, 0.15])
+    ldh = rng.lognormal(5.3, 0.35, rows).round()
+    log_hazard = 0.05 * (age - 63) + 0.005 * (ldh - 210)
+    log_hazard += np.select([stage == "II", stage == "III", stage == "IV"], [0.5, 1.2, 2.0], 0.0)
+    months = rng.exponential(60 * np.exp(-log_hazard))
+    followed = rng.uniform(6, 90, rows)  # until the end of the study
+    table = {
+        "patient": [f"P{number}" for number in rng.permutation(rows) + 1000],
+        "age": age,
+        "sex": rng.choice(["f", "m"], rows),
+        "stage": stage,
+        "ldh_u_per_l": [f"{value:.0f}" if rng.random() > 0.05 else "" for value in ldh],
+        "smoker": rng.choice(["never", "former", "current"], rows),
+        **{f"marker_{k}": rng.normal(size=rows).round(3) for k in range(1, 9)},
+    }
+    died = np.where(months <= followed, "yes", "no")
+    return table | {"months": np.minimum(months, followed).round(1), "died": died}
+
+
 def write(table, path):
     """The table as a CSV file."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
@@ -140,7 +164,7 @@ def _ar(rng, rows, memory, step):
     return noise
 
 
-TABLES = {"houses": houses, "genes": genes, "load": load, "survey": survey}
+TABLES = {"houses": houses, "genes": genes, "load": load, "survey": survey, "patients": patients}
 
 if __name__ == "__main__":
     for name, draw in TABLES.items():

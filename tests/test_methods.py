@@ -92,7 +92,7 @@ def options(method):
 
 
 def tasks(method):
-    return f"{' and '.join(method.tasks)}{', two classes' * method.two_classes}"
+    return f"{', '.join(method.tasks)}{' (two classes)' * method.two_classes}"
 
 
 def in_passes(method):

@@ -10,7 +10,9 @@ from sparsepath.data.readers import write_table
 from sparsepath.errors import PathWarning
 from sparsepath.methods import METHODS, load
 
-CASES = [(name, task) for name, method in METHODS.items() for task in method.tasks]
+CASES = [
+    (name, task) for name, method in METHODS.items() for task in method.tasks if task != "survival"
+]
 OWN = {"choose", "validation"}  # what the command line settles on after the search
 
 

@@ -13,7 +13,7 @@ LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.validated
-@pytest.mark.parametrize("page", ["house-sales", "survey", "hourly-load", "genes"])
+@pytest.mark.parametrize("page", ["house-sales", "survey", "hourly-load", "genes", "patients"])
 def test_tutorial(run, tmp_path, monkeypatch, page):
     monkeypatch.chdir(tmp_path)
     for name, draw in messy_tables.TABLES.items():

@@ -106,13 +106,14 @@ def command(
 
 @command(
     [DATA],
-    "target method=greedy-rls task=auto validation no-validation null stability coefficients drop "
-    "rows keep-index missing=error dates=error date-format transform-target categorical ordered "
+    "target event method task=auto validation no-validation null stability coefficients drop rows "
+    " keep-index missing=error dates=error date-format transform-target categorical ordered "
     f"{FILE_FORMAT} names sample out memory dask resume model-format=json json quiet verbose",
     examples(
         "select data.csv --target price",
         "select data.csv --target price --out result --missing median",
         "select data.csv --target sick --method floating-rls --loss auc --null 99",
+        "select data.csv --target months --event died --missing median",
         then=list_of_methods(),
     ),
     of_methods=True,
@@ -144,7 +145,7 @@ def select(arguments: Any) -> None:
         data, arguments, given.get("weights"), given.get("groups"), arguments.keep_index or named
     )
     request = SelectionRequest(
-        arguments.method,
+        arguments.method or ("greedy-rls" if arguments.event is None else "grafting"),
         given,
         arguments.task,
         validation,
@@ -154,7 +155,8 @@ def select(arguments: Any) -> None:
         arguments.coefficients or 0,
     )
     if reading.needs_passes(data, arguments.memory, arguments.dask):
-        _refuse_in_passes(arguments, "rows", "sample", "names", "coefficients", *COLUMN_TYPES)
+        refused = ("event", "rows", "sample", "names", "coefficients", *COLUMN_TYPES)
+        _refuse_in_passes(arguments, *refused)
         with reading.cluster(arguments.dask) as client:
             outcome = job(reading.read_in_passes(spec, arguments.memory, client), request)
     else:
@@ -240,7 +242,7 @@ def compare(arguments: Any) -> None:
 
 @command(
     [MODEL, ("data", "DATA", f"{DATA_FILES}, with the columns the model uses.")],
-    f"out-table true-values id rows size {FILE_FORMAT} json quiet",
+    f"out-table true-values event id rows size {FILE_FORMAT} json quiet",
     examples(
         "predict result/model.json new.csv",
         "predict result/model.json new.csv --out predictions.parquet",
@@ -261,7 +263,7 @@ def predict(arguments: Any) -> None:
     data = data_file(arguments.data)
     loaded = job.load_model(model, arguments.size)
     given = (arguments.rows, arguments.true_values, file_format(arguments), arguments.id)
-    found = job.predict(loaded, job.PredictionInput(data, *given))
+    found = job.predict(loaded, job.PredictionInput(data, *given, event=arguments.event))
     job.write(found, out, arguments.json, arguments.quiet)
 
 
@@ -452,7 +454,8 @@ def _input_spec(
     types = {name: value for name, value in types.items() if value is not None}
     policy = TableOptions(arguments.missing, arguments.dates, **types)
     how = policy, file_format(arguments)
-    return InputSpec(data, *given, *how, names, sample)
+    event = getattr(arguments, "event", None)
+    return InputSpec(data, *given, *how, names, sample, event)
 
 
 def _refuse_in_passes(arguments: Any, *names: str) -> None:

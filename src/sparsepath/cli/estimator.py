@@ -141,6 +141,8 @@ def takes_table(problem: Problem) -> bool:
 
 def _task(problem: Problem, request: SelectionRequest, entry: Method) -> TargetTask:
     task, numbers = request.task, problem.y.dtype.kind in "biuf"
+    if problem.events is not None:
+        return problem.task(task)
     counts = request.options.get("loss") in OF_COUNTS
     if task == "auto" and (counts or (entry.ranks and numbers)):
         task = "regression"  # grades and counts are few whole numbers, and yet no classes

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.cli.column_types import Categorical, Ordered, retyped
+from sparsepath.cli.survival import Event, happened, survival_task
 from sparsepath.data.column_lookup import Rows
 from sparsepath.data.file_sources import without_empty
 from sparsepath.data.formats import ending_format, named_columns, read_columns, reason_of
@@ -66,6 +67,7 @@ class InputSpec:
     writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
     names: Path | None = None  # a file of names for columns that have none
     sample: tuple[int, int] | None = None  # rows to draw, and the seed
+    event: Event | None = None  # of survival times
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Problem:
     preparing: TableOptions = field(default_factory=TableOptions)
     remarks: Sequence[Remark] = ()  # of what was left out
     memory: float | None = None  # bytes, for data that are read in passes
+    events: NDArray[np.bool_] | None = None  # of survival times: whether the event happened
 
     @property
     def y(self) -> NDArray[Any]:
@@ -98,12 +101,15 @@ class Problem:
         if self.in_passes:
             return self.table.X, None, {}
         extras = {"sample_weight": self.weights, "groups": self.groups}
-        return self.table.X, self.y, {name: v for name, v in extras.items() if v is not None}
+        y = self.y if self.events is None else np.column_stack((self.y, self.events))
+        return self.table.X, y, {name: v for name, v in extras.items() if v is not None}
 
     def task(self, task: str) -> TargetTask:
         """Regression or classification, as given or as inferred from the target."""
         table = self.table
         label = f"{table.source}: target {table.target!r}"
+        if self.events is not None:
+            return survival_task(label, self.y, self.events, task)
         sparse = table.X.sparse if self.in_passes else is_sparse(Path(table.source))
         return find_task(self.y, task, label, labels=sparse)
 
@@ -111,10 +117,11 @@ class Problem:
 def read(source: InputSpec) -> Problem:
     """Read the features, the target and what goes with the rows."""
     sparse = is_sparse(source.path)
-    beside = [name for name in (source.weights, source.groups) if name is not None]
+    event = None if source.event is None else source.event[0]
+    beside = [name for name in (source.weights, source.groups, event) if name is not None]
     if sparse and beside:
         raise InputError(
-            f"{source.path}: svmlight files have no columns for --weights or --groups."
+            f"{source.path}: svmlight files have no columns for --weights, --groups or --event."
         )
     if source.target is None and not sparse:
         columns = read_columns(source.path, **source.writing)
@@ -125,7 +132,7 @@ def read(source: InputSpec) -> Problem:
         )
     if source.target in beside:
         raise InputError(
-            f"column {source.target!r} is the target; --weights and --groups need another."
+            f"column {source.target!r} is the target; --weights, --groups and --event need another."
         )
     table = read_table(
         source.path,
@@ -155,15 +162,17 @@ def read(source: InputSpec) -> Problem:
     extra = list(table.beside.values())
     if table.target in table.beside:
         raise InputError(
-            f"column {table.target!r} is the target; --weights and --groups need another."
+            f"column {table.target!r} is the target; --weights, --groups and --event need another."
         )
     table = _without_empty(table) if sparse else table
+    events = None if source.event is None else happened(table, source.event)
     problem = Problem(
         table if source.names is None else named(table, source.names),
         extra[0] if source.weights is not None else None,
-        extra[-1] if source.groups is not None else None,
+        extra[-1 if event is None else -2] if source.groups is not None else None,
         source.preparing,
         [*_not_features(source), *drawn, *remarks],
+        events=events,
     )
     if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
         raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
@@ -180,6 +189,7 @@ def _not_features(source: InputSpec) -> list[Remark]:
         "says which rows are used (--rows)": of_rows,
         "says how much rows count (--weights)": (source.weights,),
         "says which rows belong together (--groups)": (source.groups,),
+        "says whether the event happened (--event)": (source.event and source.event[0],),
     }
     return [
         Remark(tuple(map(str, names)), why, True)

@@ -155,6 +155,14 @@ COMMAND_OPTIONS = {
         "Column to predict, by name or position (-1: the last). Required, except for svmlight.",
         flags="--target -t",
     ),
+    "event": CommandOption(
+        DATA,
+        "COL",
+        "For survival times: the target is a time, and this column says whether the event happened "
+        "then (yes, true or 1) or the time is censored; 'status=dead' names the value. Fits a Cox "
+        "model.",
+        "event",
+    ),
     "true-values": CommandOption(
         DATA, "COL", "Column of the true values: print the error too.", flags="--target -t"
     ),
@@ -230,7 +238,14 @@ COMMAND_OPTIONS = {
     ),
     "weights": CommandOption(DATA, "COL", "Column of weights."),
     "groups": CommandOption(DATA, "COL", "Column of groups; folds keep groups together."),
-    "method": CommandOption(SEARCH, "NAME", "Method, see below.", "method", values=(*METHODS,)),
+    "method": CommandOption(
+        SEARCH,
+        "NAME",
+        "Method, see below.",
+        "method",
+        shown="greedy-rls; grafting with --event",
+        values=(*METHODS,),
+    ),
     "methods": CommandOption(
         SEARCH,
         "A,B",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sparsepath.cli.input import is_sparse
 from sparsepath.cli.output import say
 from sparsepath.cli.results import CHECKSUM, MODEL, without_formulas
+from sparsepath.cli.survival import Event, events_of
 from sparsepath.data.column_lookup import Rows, checked_target, find_column, rows_where
 from sparsepath.data.formats import read_columns
 from sparsepath.data.layout import BY_NUMBER, Layout, same_columns
@@ -31,6 +32,7 @@ from sparsepath.tables.cells import placed, raw_table
 from sparsepath.tables.dates import dated, written_dates
 
 Array = NDArray[Any]
+SURVIVAL = "Cox"  # in the names of estimators whose predictions are risks
 NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
 
 
@@ -45,6 +47,7 @@ class PredictionInput:
     ids: str | None = None  # a column that names the rows
     formats: Mapping[str, str] = field(default_factory=dict)  # of dates, by column; of the target
     target_format: str = ""
+    event: Event | None = None  # of survival times
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ def load_model(path: Path, size: int | None = None) -> SavedModel:
 def predict(model: Any, given: PredictionInput) -> Predictions:
     """Predictions as columns: ``prediction``, or for a classifier ``label`` and ``score``.
 
+    For survival times ``risk`` and ``hazard_ratio``: its exponential, 1 for an average row.
+
     With more than two classes there is a score for each, ``score_A`` and so on. Probabilities are
     ``probability_A`` and so on; with two classes that of the second alone. Only the columns
     that the model uses need be there, in any order. A target that was dates is predicted as dates.
@@ -94,6 +99,9 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
     known = getattr(model, "feature_names_in_", None)
     names: Sequence[str] = NumberedNames(model.n_features_in_)
     names = names if known is None else [str(name) for name in known]
+    risks = SURVIVAL in getattr(model, "estimator_", "")
+    if risks and (given.target is None) != (given.event is None):
+        raise InputError("the model is of survival times; give both --target COL and --event COL.")
     used = np.asarray(getattr(model, "selected_", np.arange(len(names))), dtype=np.intp)
     read = _sparse_blocks if is_sparse(given.path) else _dense_blocks
     preparation = getattr(model, "preparation_", None)
@@ -114,7 +122,7 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
     with placed(given.path), warnings.catch_warnings():
         # The columns are put in the order of the names, but arrays do not carry names.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        parts.extend(_columns(model, X) for X in blocks)
+        parts.extend((_risks if risks else _columns)(model, X) for X in blocks)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if again := [name for name in ids if name in columns]:
         raise InputError(f"{given.path}: --id {again[0]}: this is the name of an output column.")
@@ -130,6 +138,12 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
             f"{given.path}: target {given.target!r} is text, but the model predicts numbers."
         )
     return Predictions(shown, figures.on_rows(model, columns, y))
+
+
+def _risks(model: Any, X: Any) -> dict[str, Array]:
+    risk = np.asarray(model.predict(X))
+    with np.errstate(over="ignore"):
+        return {"risk": risk, "hazard_ratio": np.exp(risk)}
 
 
 def _columns(model: Any, X: Any) -> dict[str, Array]:
@@ -233,6 +247,10 @@ def _chosen(
         form = {name: given.target_format}
         with placed(path):
             y = checked_target(path, name, dated(name, values[keep], form))
+    if given.event is not None:
+        name, values = column(given.event[0])
+        events = events_of(path, name, values[keep], given.event[1])
+        y = np.column_stack((np.asarray(y), events))
     ids = {} if given.ids is None else dict([column(given.ids)])
     ids = {name: values[keep] for name, values in ids.items()}
     called = same_columns(path, layout, [names[i] for i in used], file, known)

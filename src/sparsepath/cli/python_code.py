@@ -69,13 +69,22 @@ def _in_memory(source: InputSpec, outcome: Outcome) -> list[str]:
         raise _Unsayable
     drop = [*dict.fromkeys(table.left_out)]
     beside = list(table.beside)  # one column if the weights are the groups
+    target = f"table[{table.target!r}]"
+    if source.event is not None:
+        target = f"numpy.column_stack(({target}, {_happened(outcome, beside.pop())}))"
     given = {"sample_weight": source.weights and beside[0], "groups": source.groups and beside[-1]}
     said = "".join(f", {name}=table[{column!r}]" for name, column in given.items() if column)
     features = f"table.drop(columns={drop!r})"
-    imports, fitted = _fit(outcome, f"{features}, table[{table.target!r}]{said}")
+    imports, fitted = _fit(outcome, f"{features}, {target}{said}")
     read = [f"table = {expression}" for expression in _tables(source, outcome)]
-    used = [module for module in MODULES if any(f"{module}." in line for line in read)]
+    used = [m for m in MODULES if any(f"{m}." in line for line in [*read, target])]
     return [f"import {', '.join(used)}; {imports}", *read, fitted]
+
+
+def _happened(outcome: Outcome, name: str) -> str:
+    """Return the expression for which rows have the event."""
+    values = outcome.table.beside[name][outcome.y[:, 1] > 0]
+    return f"table[{name!r}].isin({sorted(set(values.tolist()))!r})"
 
 
 def _fit(outcome: Outcome, data: str) -> tuple[str, str]:

@@ -19,7 +19,6 @@ import numpy as np
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.values import check_name
 from sparsepath.data.readers import write_table
-from sparsepath.data.sources import Source
 from sparsepath.errors import FileError
 from sparsepath.models.saved import SavedModel
 from sparsepath.report.outcome import Outcome
@@ -149,8 +148,8 @@ def page_of(outcome: Outcome, **more: str) -> str:
 
     table = outcome.table
     seen = None
-    if table.y is not None and not isinstance(table.X, Source):
-        seen = Seen(table.X, table.y, outcome.extras)
+    if outcome.y is not None:
+        seen = Seen(table.X, outcome.y, outcome.extras)
     *about, error = heading(outcome)
     return page(
         summary(

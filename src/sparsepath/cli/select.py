@@ -98,7 +98,7 @@ def _search(
     problem: Problem, request: SelectionRequest, spec: EstimatorSpec, remarks: list[Remark]
 ) -> Outcome:
     """Fit, and repeat the search on permuted targets and halves as requested."""
-    table, (X, _, extras) = problem.table, problem.fit_arguments
+    table, (X, y, extras) = problem.table, problem.fit_arguments
     model, notes, correlation = _fit(problem, request, spec)
     if isinstance(X, RawTable):
         remarks = [*remarks, *column_checks.unused(model.preparation_)]
@@ -112,7 +112,6 @@ def _search(
     if spec.entry.is_choice:
         notes.append(model.summary())
     elif _wants_hint(problem, request):
-        X, y, _ = problem.fit_arguments
         notes += filter(None, [nonlinear_hint(model, X, y)])
     if correlation is not None:
         in_time = spec.model.validation != model.validation
@@ -138,6 +137,7 @@ def _search(
         cut,
         extras,
         coefficients=intervals,
+        y=y,
     )
 
 
@@ -288,7 +288,7 @@ def _again(
 def _figures(model: Any, problem: Problem, spec: EstimatorSpec) -> dict[str, float]:
     """Return the error in familiar measures."""
     size = len(model.selected_)
-    if spec.task.name == "regression":
+    if spec.task.name != "classification":
         return {} if spec.entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
     if model.honest_ is not None:
         return figures.beside(model.honest_)

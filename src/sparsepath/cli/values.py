@@ -208,6 +208,18 @@ def rows(option: str, given: str) -> tuple[str, str, str]:
     return column.strip(), sign, value.strip()
 
 
+def event(option: str, given: str) -> tuple[str, str | None]:
+    """Parse a column, and possibly its value for an event.
+
+    >>> event("--event", "died"), event("--event", "status=dead")
+    (('died', None), ('status', 'dead'))
+    """
+    column, sign, value = given.partition("=")
+    if not column.strip() or (sign and not value.strip()):
+        raise InputError(f"{option} {given!r} must be a column, as in died, or status=dead.")
+    return column.strip(), value.strip() if sign else None
+
+
 def alpha(option: str, given: str) -> str | float | list[float]:
     """Parse a penalty, several separated by commas, "auto" or "loo".
 
@@ -382,6 +394,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
     "sample": sample,
     "names": names,
     "rows": rows,
+    "event": event,
     "alpha": alpha,
     "choose": choose,
     "loss": loss,

@@ -8,6 +8,7 @@ from typing import Any
 
 Estimator = str | type
 """A class, or where it is found: room and name, as in "rls.SparseRLSRegressor"."""
+TASKS = ("regression", "classification", "survival")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Method:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     # Options that together fix what is chosen by cross-validation otherwise.
     given: tuple[str, ...] = ()
-    single: tuple[Estimator, Estimator] = ("", "")  # its estimators then
+    single: tuple[Estimator, ...] = ()  # its estimators then, in the order of TASKS
+    survival: Estimator = ""  # its estimator of right-censored times
     others: tuple[Estimator, ...] = ()  # more selectors that belong to it
     # By task: what --loss may be.
     losses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -71,14 +73,17 @@ class Method:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Regression, classification or both."""
-        able = {"regression": self.regressor, "classification": self.classifier}
-        return tuple(task for task, estimator in able.items() if estimator)
+        """Which of TASKS it can do."""
+        return tuple(task for task, able in zip(TASKS, self._by_task, strict=True) if able)
+
+    @property
+    def _by_task(self) -> tuple[Estimator, ...]:
+        return self.regressor, self.classifier, self.survival
 
     @property
     def estimators(self) -> tuple[Estimator, ...]:
         """All selectors of the method, as written in the table."""
-        every = (self.regressor, self.classifier, *self.single, *self.others)
+        every = (*self._by_task, *self.single, *self.others)
         return tuple(estimator for estimator in every if estimator)
 
     def reads_in_passes(self, asked: Collection[str]) -> bool:
@@ -95,8 +100,8 @@ class Method:
         ``choose`` and ``loss`` are ignored if the estimator has no such parameter. A single value
         of a parameter that cross-validation would choose replaces the list of candidates.
         """
-        pair = self.single if self.is_fixed(parameters) else (self.regressor, self.classifier)
-        maker = load(pair[task == "classification"])
+        by_task = self.single if self.is_fixed(parameters) else self._by_task
+        maker = load(by_task[TASKS.index(task)])
         takes = inspect.signature(maker).parameters
         asked = {**self.parameters, **parameters}
         for name in ("choose", "loss"):

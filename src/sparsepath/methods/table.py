@@ -109,8 +109,9 @@ def _entries() -> Iterator[Method]:
     )
     yield Method(
         "grafting",
-        "Linear or logistic model with L1, L2 and L0 penalties; L1 by cross-validation.",
-        "you need logistic regression, counts (--loss poisson), feature costs or an L1 penalty",
+        "Linear, logistic or Cox model with L1, L2 and L0 penalties; L1 by cross-validation.",
+        "you need logistic regression, counts (--loss poisson), survival times (--event), feature "
+        "costs or an L1 penalty",
         "grafting.GraftingRegressorCV",
         "grafting.GraftingClassifierCV",
         _has(
@@ -121,13 +122,18 @@ def _entries() -> Iterator[Method]:
         "one optimum per penalty and fold",
         criterion="5 folds; with --l1 training",
         given=("l1",),
-        single=("grafting.GraftingRegressor", "grafting.GraftingClassifier"),
-        others=("grafting.GraftingCoxCV", "grafting.GraftingCox"),
+        single=(
+            "grafting.GraftingRegressor",
+            "grafting.GraftingClassifier",
+            "grafting.GraftingCox",
+        ),
+        survival="grafting.GraftingCoxCV",
         losses={"regression": ("squared", "huber", *OF_COUNTS)},
         streams="given",
         known_as={
             "lasso l1 lassocv logistic": "an L1 penalty is called grafting here; lars is least "
             "angle regression",
+            "cox survival coxnet": "survival times are for grafting, with --event COL",
             "elastic-net elasticnet enet": "called grafting here, with --l2 for the ridge part",
         },
         sizes="own",
@@ -331,8 +337,8 @@ def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2)
     counts = task == "regression" and given.get("loss") in OF_COUNTS
     if "loss" in given and given["loss"].partition(":")[0] not in losses:
         raise InputError(
-            f"--loss {given['loss']} is not available for {task} with {method.name}; use one of "
-            f"{', '.join(losses)}"
+            f"--loss {given['loss']} is not available for {task} with {method.name}; "
+            + (f"use one of {', '.join(losses)}" if losses else "remove it")
             + (f", or --method grafting for {given['loss']}." if counts else ".")
         )
     if method.is_fixed(given) and "cv" in given:

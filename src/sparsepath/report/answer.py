@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sparsepath.assessment import Coefficients, Honest
-from sparsepath.assessment.honest import PERCENT
+from sparsepath.assessment.honest import COMPLEMENTS, PERCENT
 from sparsepath.assessment.repetitions import at_most
 from sparsepath.data.layout import BY_NUMBER
 from sparsepath.methods import METHODS
@@ -46,6 +46,10 @@ TOO_LITTLE = (
     "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
     "it finds here is too little to be of use on new data."
 )
+CONCORDANCE = (
+    "Concordance: of two rows, how often the one with the higher predicted risk has the event "
+    "first (1: always; 0.5: guessing)."
+)
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
 WIDE_TABLE = 160  # columns of a table that goes to a file
 RULES_SAID = {
@@ -61,6 +65,7 @@ def heading(outcome: Outcome) -> list[str]:
     path, model, table = outcome.path, beneath(outcome.model), outcome.table
     m, n = table.X.shape
     task = outcome.task
+    change = "" if task.name == "survival" else f"; --task {task.other} changes that"
     columns = 0 if table.layout is None or table.layout.kind != BY_NUMBER else table.layout.columns
     of = f" (of {columns:,} columns; the others are empty)" if columns > n else ""
     how = [path.method or outcome.method]
@@ -84,7 +89,7 @@ def heading(outcome: Outcome) -> list[str]:
         how.append(f"columns standardised{' for the penalty' * penalised}")
     return [
         f"Data: {table.source}, {m:,} rows, {n:,} features{of}, target {table.target!r}.",
-        f"Task: {task.name} (the target is {task.why}; --task {task.other} changes that).",
+        f"Task: {task.name} (the target is {task.why}{change}).",
         f"Method: {', '.join(how)}.",
         _error_line(outcome),
     ]
@@ -147,6 +152,8 @@ def _more(outcome: Outcome) -> list[str]:
     """Return answers beyond the four lines: rare class, bounds, permutations, halves, leaks."""
     told = [] if outcome.honest is None else _found(outcome, outcome.honest)
     told += _further(outcome)
+    if outcome.task.name == "survival" and outcome.size:
+        told.append(CONCORDANCE)
     if outcome.null is not None:
         useless = outcome.null.anything and _none_better(outcome)
         told.append(TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence())
@@ -257,6 +264,8 @@ def _without_features(outcome: Outcome, honest: Honest, shown: Honest) -> str:
         return "predicting the mean"
     if shown.measure == "balanced error":
         return "always predicting one class"
+    if shown.measure in COMPLEMENTS.values():
+        return "guessing"
     if shown.measure == "error rate" and honest.confusion is not None:
         most = int(np.sum(honest.confusion, axis=1).argmax())
         return f"always predicting {str(outcome.model.classes_[most])!r}"
@@ -388,6 +397,8 @@ def _why(outcome: Outcome) -> str:
     least = float(_errors(outcome)[path.sizes.index(best)])
     by_another = honest is not None and honest.shown_by_another
     what = f"least {honest.measure}" if by_another and honest is not None else "least"
+    if honest is not None and honest.measure in COMPLEMENTS:
+        what = "highest"
     return f"{why}; the {what} is {_in_table(outcome, least)} at size {best}."
 
 
@@ -398,6 +409,8 @@ def _in_table(outcome: Outcome, error: float) -> str:
         return f"RMSE {brief(math.sqrt(error))}"
     if honest is not None and honest.measure in PERCENT:
         return honest.text(error)
+    if honest is not None and honest.measure in COMPLEMENTS:
+        return f"{1.0 - error:.3f}"
     return brief(error)
 
 

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from sparsepath.assessment.metrics import YARDSTICKS, Truth
+from sparsepath.assessment.out_of_sample import yardstick_of
 from sparsepath.data.columns import is_constant
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
@@ -98,7 +100,7 @@ def weights(path: SelectionPath, size: int, columns: Made, y: NDArray[Any]) -> l
         return None
     slope = dict(zip(formula.columns.tolist(), formula.slopes[:, 0] / formula.scale, strict=True))
     b = np.array([slope.get(int(place), 0.0) for place in columns.places])
-    scale = float(y.std()) if y.dtype.kind in "iuf" else 1.0
+    scale = float(y.std()) if y.dtype.kind in "iuf" and y.ndim == 1 else 1.0
     found = []
     for i in path.subset(size):
         mine = columns.of == i
@@ -110,7 +112,7 @@ def weights(path: SelectionPath, size: int, columns: Made, y: NDArray[Any]) -> l
 def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, Any] | None:
     """Return the error increase without each feature of a size, and the kind of error."""
     features = path.subset(size)
-    if not features or not path.models or seen.y.ndim != 1:
+    if not features or not path.models:
         return None
     selector = getattr(model, "selector_", model)
     rows = len(seen.y)
@@ -156,22 +158,20 @@ def _held(
     place = {int(p): j for j, p in enumerate(columns.places)}
     order = [place[int(p)] for p in formula.columns]
     counts = is_classifier(getattr(model, "selector_", model))
+    measure = YARDSTICKS["zero_one"] if counts else yardstick_of(model)
+    truth = Truth.of(y, is_class=counts)
 
     def error(Z: Floats) -> float:
         whole = np.zeros((len(y), int(formula.columns.max(initial=-1)) + 1))
         whole[:, formula.columns] = Z[:, order]
-        out = formula.outputs(whole)
-        if not counts:
-            return float(np.mean((y - out[:, 0]) ** 2))
-        chosen = (out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(1)
-        return float(np.mean(np.asarray(model.classes_)[chosen] != y))
+        return float(np.mean(measure.losses(truth, formula.outputs(whole))))
 
     now = error(columns.Z)
     values: list[float | None] = []
     for i in path.subset(size):
         mine = columns.of == i
         values.append(error(np.where(mine, columns.Z.mean(0), columns.Z)) - now)
-    return ("error rate" if counts else "squared error") + " on the data", values
+    return f"{measure.name} on the data", values
 
 
 def alike(X: Any, names: Sequence[str], features: Sequence[int]) -> list[list[tuple[str, float]]]:

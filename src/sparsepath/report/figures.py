@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.assessment import Honest
-from sparsepath.assessment.honest import FIGURES, PERCENT
+from sparsepath.assessment.honest import COMPLEMENTS, FIGURES, PERCENT
+from sparsepath.assessment.metrics import YARDSTICKS, Truth
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.arrays import Floats
@@ -48,6 +49,8 @@ def by_size(path: SelectionPath, honest: Honest | None, *, classes: bool) -> Siz
         errors, se, criterion = path.honest_errors, path.honest_errors_se, path.errors
     if honest is not None and honest.confusion is not None:
         return _rates(path, honest, criterion)
+    if measure in COMPLEMENTS:
+        return SizeErrors(COMPLEMENTS[measure], 1.0 - errors, se)
     if classes or not _is_squared(measure):
         name = "error" if honest is None else measure
         return SizeErrors(name, errors, se, criterion)
@@ -148,6 +151,9 @@ def beside(honest: Honest) -> dict[str, float]:
 
 def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) -> dict[str, float]:
     """Return the figures of predictions, given the true values."""
+    if "risk" in columns:
+        wrong = YARDSTICKS["concordance"].losses(Truth(y), columns["risk"][:, None])
+        return {"concordance": 1.0 - float(wrong[0])}
     if "label" not in columns:
         off = np.asarray(y, dtype=np.float64) - columns["prediction"]
         error, spread = float(np.mean(off * off)), float(np.var(np.asarray(y, dtype=np.float64)))
@@ -175,5 +181,6 @@ def said(found: Mapping[str, float]) -> str:
         "log_loss": lambda v: f"log loss {v:.3f}",
         "brier": lambda v: f"Brier score {v:.3f}",
         "auc": lambda v: f"AUC {v:.3f}",
+        "concordance": lambda v: f"concordance {v:.3f}",
     }
     return ", ".join(forms[name](value) for name, value in found.items())

@@ -40,6 +40,7 @@ class Outcome:
     leaks: tuple[Suspect, ...] = ()  # columns that predict the target suspiciously well
     without: "Outcome | None" = None  # the same search without them
     coefficients: Coefficients | None = None  # bootstrap intervals
+    y: Any = None  # the target as it was fitted; None if it is read in passes
     code: tuple[str, ...] = ()  # lines of Python that give the same result
 
     @property

@@ -213,11 +213,11 @@
 
   function explain() {
     const lines = [];
-    if (data.weights) lines.push(`Weight: standardised coefficient (coefficient × standard deviation of the feature${data.classes ? "" : " ÷ standard deviation of the target"}).`);
+    if (data.weights) lines.push(`Weight: standardised coefficient (coefficient × standard deviation of the feature${data.classes || data.survival ? "" : " ÷ standard deviation of the target"}).`);
     if (data.rises) lines.push(data.rises.refitted
       ? `Increase without it: by how many percent the ${data.rises.kind} increases if the feature is removed and the others are refitted, for the recommended size. The search used these rows.`
       : `Increase without it: increase of the ${data.rises.kind} if the feature is fixed at its mean, without refitting, for the recommended size. The model was fitted to these rows.`);
-    if (data.sketches) lines.push(`Against the target: grey bars are the number of rows, ${data.classes ? (data.classes.length > 2 ? `colours the shares of ${data.classes.join(", ")}` : `the line, or bars of categories, are the share of ${data.classes[data.classes.length - 1]}`) : "the line is the mean of the target, the band its middle half; of categories bars show the mean"}${data.rows_seen < data.n_samples ? `; of ${data.rows_seen.toLocaleString("en")} rows` : ""}.`);
+    if (data.sketches) lines.push(`Against the target: grey bars are the number of rows, ${data.classes ? (data.classes.length > 2 ? `colours the shares of ${data.classes.join(", ")}` : `the line, or bars of categories, are the share of ${data.classes[data.classes.length - 1]}`) : data.survival ? "the line, or bars of categories, are events per unit of time" : "the line is the mean of the target, the band its middle half; of categories bars show the mean"}${data.rows_seen < data.n_samples ? `; of ${data.rows_seen.toLocaleString("en")} rows` : ""}.`);
     if (data.alike && data.alike.some((each) => each.length)) lines.push("Most alike: the most correlated numeric columns, which could replace the feature.");
     if (data.frequencies) lines.push("In half-samples: how often the feature is selected when the search is repeated on random halves of the rows. Interchangeable with: features selected instead.");
     lines.forEach((text) => at("explained").append(make("li", text)));
@@ -463,7 +463,8 @@
         const found = predict(row);
         const shares = predict.probabilities ? predict.probabilities(row) : null;
         at("predicted").textContent = shares ? `${found} (${predict.classes.map((c, j) => `${c} ${(100 * shares[j]).toFixed(1)} %`).join(", ")})`
-          : typeof found === "number" ? brief(found) : String(found);
+          : typeof found !== "number" ? String(found)
+            : data.survival ? `risk score ${found.toFixed(3)}: the hazard is ${brief(Number(Math.exp(found).toPrecision(3)))} times that of an average row` : brief(found);
       } catch {
         at("predicted").textContent = "fill in every value";
       }

@@ -2,7 +2,8 @@
 
 A numeric feature is cut into ``BINS`` bins of equal width between its first and last percentile;
 the end bins also contain the rest. A feature with few values, or text, has one bin per value. Each
-bin has the number of rows, and the mean and quartiles of the target or the fraction of each class.
+bin has the number of rows, and the mean and quartiles of the target or the fraction of each class;
+for survival times the number of events per unit of time.
 """
 
 from collections import Counter
@@ -24,6 +25,11 @@ def classes_of(y: NDArray[Any]) -> list[str]:
     return [str(label) for label in (sorted(often) if len(often) < CLASSES_SHOWN else often)]
 
 
+def rate_of(y: NDArray[Any]) -> float:
+    """Events per unit of time, of survival times with events."""
+    return float(y[:, 1].sum() / y[:, 0].sum()) if y[:, 0].sum() > 0 else 0.0
+
+
 def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> dict[str, Any]:
     """Return the data of one plot; ``classes`` are those of a classification target."""
     labels, part = _parts(X, feature)
@@ -38,6 +44,9 @@ def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> 
         texts = np.array([str(label) for label in y.tolist()], dtype=object)
         shares = [np.bincount(part[texts == c], minlength=count) for c in classes]
         found["shares"] = _short(np.array(shares) / np.maximum(rows, 1))
+        return found
+    if y.ndim == 2:
+        found["means"] = _short([rate_of(y[part == i]) for i in range(count)])
         return found
     spread = [np.quantile(y[part == i], (0.25, 0.75)) if n else (0, 0) for i, n in enumerate(rows)]
     means = np.bincount(part, weights=y.astype(np.float64), minlength=count) / np.maximum(rows, 1)

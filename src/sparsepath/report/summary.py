@@ -24,7 +24,7 @@ starts
     For the features of the chosen size a typical value and the range of the data.
 units
     Of the features, empty where unknown.
-weights, rises, alike, sketches, classes, target
+weights, rises, alike, sketches, classes, target, survival
     What ``features.py`` and ``sketches.py`` find in the data, where these are at hand: weights per
     size like ``coef``, the rise of the error for the features of the chosen size, what is like a
     feature and its picture for each of ``features``; the classes, or the range of the target.
@@ -46,12 +46,12 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.assessment.honest import FIGURES
+from sparsepath.assessment.honest import COMPLEMENTS, FIGURES
 from sparsepath.errors import SparsepathError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report.features import Seen, alike, made, rises, weights
 from sparsepath.report.figures import by_size
-from sparsepath.report.sketches import classes_of, sketch
+from sparsepath.report.sketches import classes_of, rate_of, sketch
 from sparsepath.system.number_format import brief
 from sparsepath.tables.cells import RawTable
 from sparsepath.tables.preparation import TablePreparation
@@ -60,6 +60,7 @@ from sparsepath.tables.units import unit_of
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
 LANGUAGES_SHOWN = ("c", "sql", "javascript", "python", "json", "onnx")
 MOST_CLASSES = 8  # in a confusion table
+HIGH_RATE = 3  # times the mean rate of events, at the top of a picture
 MOST_LISTED = 120  # features with a picture, and names of columns that are listed for a reason
 LARGEST_PROGRAM = 150_000  # characters of a program that a page carries
 
@@ -145,11 +146,14 @@ def _in_the_data(
     """Return facts about the features from the data."""
     some = seen.some
     numbers = some.y.dtype.kind in "iuf" and not hasattr(model, "classes_")
+    times = some.y.ndim == 2
     drawn = ever[:MOST_LISTED]
     columns = made(model, some.X, ever)
     classes = None if numbers else classes_of(some.y)
     weighed = [weights(path, size, columns, some.y) for size in path.sizes]
     near, far = np.quantile(some.y, (0.02, 0.98)).tolist() if numbers else (0.0, 1.0)
+    if times:
+        near, far = 0.0, HIGH_RATE * rate_of(some.y)
     return {
         "weights": [None if each is None else _numbers(each) for each in weighed],
         "rises": rises(model, path, chosen, seen),
@@ -157,6 +161,7 @@ def _in_the_data(
         "sketches": [sketch(some.X, i, some.y, classes) for i in drawn],
         "classes": classes,
         "target": [near, far],
+        "survival": times,
         "rows_seen": len(some.y),
         "starts": _starts(path, chosen, some.X),
     }
@@ -241,7 +246,7 @@ def _shuffled(null: Any, shown: str) -> dict[str, Any]:
     median = np.median(null.null_errors, axis=0)
     if shown == "RMSE":
         median = np.sqrt(np.maximum(median, 0.0))
-    elif shown in FIGURES.values():
+    elif shown in (*FIGURES.values(), *COMPLEMENTS.values()):
         median = np.full(len(median), math.nan)
     return {
         "sizes": list(null.sizes),
