@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.svm import SVC
 
 from slow_twins import rls as twin
-from sparsepath import GraftingClassifier, rls_path
+from sparsepath import ELMRegressor, GraftingClassifier, rls_path
 from sparsepath.baselines import (
     l1_linear,
     l1_network,
@@ -23,7 +23,7 @@ from sparsepath.baselines import (
     wrapper_path,
 )
 from sparsepath.baselines.scaling import judged, walk
-from sparsepath.data.synthetic import sparse_linear, threshold_max, two_normals
+from sparsepath.data.synthetic import sparse_linear, threshold_max, two_normals, xor_like
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +149,14 @@ def test_the_gradient_by_scalings_is_that_of_the_fitted_model(data):
     off = t - model.predict(Z * scaling)
     assert_allclose(J, np.mean(off**2), rtol=1e-12)
     assert_allclose(gradient, -2 * (off @ Z) * model.coef_ / len(t), rtol=1e-6, atol=1e-8)
+
+
+def test_algorithm_1_runs_on_machines_with_gaussian_neurons():
+    problem = xor_like(150, random_state=0)
+    machine = ELMRegressor(60, activation="gaussian", standardize=False, ridge=1e-4, random_state=0)
+    path = scaling_path(problem.X, problem.y, machine, 3, n_restarts=3)
+    assert set(path.subset(3)) == {0, 1, 2}
+    assert path.error(3) < 0.5 * path.error(0)
 
 
 def test_scalings_of_zero_and_one_are_subsets(data):

@@ -549,3 +549,18 @@ def test_no_second_search_without_a_contradiction(kind, monkeypatch):
     model = kind(3, random_state=0, n_restarts=3).fit(X, y)
     assert found == [set()]
     assert model.path_.honest_error(0) == pytest.approx(model.path_.error(0), rel=0.1)  # one scale
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_gaussian_machines_see_features_as_they_are_or_standardised(standardize):
+    random = np.random.default_rng(3)
+    X, y = random.normal(2.0, 3.0, (40, 3)), random.standard_normal(40)
+    given = {"activation": "gaussian", "ridge": 1e-3, "reach": np.inf, "random_state": 5}
+    model = ELMRegressor(8, standardize=standardize, **given).fit(X, y)
+    neurons = model._machine.neurons
+    seen = (X - X.mean(0)) / X.std(0) if standardize else X
+    H = twin.gaussians(seen, neurons.weights, neurons.biases)
+    w, c = twin.refit(H, y[:, None], 1e-3 * len(y))
+    np.testing.assert_allclose(model.predict(X), (H @ w + c)[:, 0], rtol=1e-7)
+    left_out = twin.loo_residuals(H, y[:, None], 1e-3)[:, 0]
+    np.testing.assert_allclose(model.loo_error_, np.mean(left_out**2), rtol=1e-7)

@@ -18,6 +18,14 @@ def hidden(X: Array, W: Array, b: Array, beta: Array) -> Array:
     return np.tanh((X * beta) @ W + b)
 
 
+def gaussians(X: Array, centres: Array, widths: Array) -> Array:
+    """Outputs of Gaussian neurons, n x m, by a loop."""
+    out = np.empty((len(X), len(widths)))
+    for i, j in np.ndindex(*out.shape):
+        out[i, j] = np.exp(-widths[j] * sum((X[i] - centres[j]) ** 2))
+    return out
+
+
 def refit(H: Array, Y: Array, penalty: float) -> tuple[Array, Array]:
     """Output weights and intercept by least squares on rows added for the penalty."""
     n, m = H.shape

@@ -46,7 +46,9 @@ def scaling_path(
     """Select features by scaling them: Algorithm 1 of the ELM-FS paper with any smooth regressor.
 
     Features and target are standardised; a feature is selected if its scaling is not zero. For
-    extreme learning machines use ``ELMFSRegressor(strategy="scaling")``, which is compiled.
+    extreme learning machines use ``ELMFSRegressor(strategy="scaling")``, which is compiled and has
+    tanh neurons; with other neurons give ``ELMRegressor(activation="gaussian", standardize=False)``
+    as the estimator (a machine that standardises its features would undo the scalings).
 
     Parameters
     ----------

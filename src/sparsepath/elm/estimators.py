@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.base.least_angle import lars_entries
-from sparsepath.base.parameters import count, number, positive
+from sparsepath.base.parameters import count, flag, number, positive
 from sparsepath.base.parameters import random_state as checked_random_state
 from sparsepath.base.selector import TakesSparse
-from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.base.targets import ClassifierFace, RegressorFace, dense
 from sparsepath.data.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.validation import check_features, check_target, refuse_extremes
@@ -33,9 +33,14 @@ class _ELM(TakesSparse):
     activation: str = "tanh"
     ridge: float = 1e-6
     random_state: Any = None
+    standardize: bool = True
 
     def _fit(self, X: Any, target: Target) -> Self:
-        XT, centre, scale = standardise(X)
+        if flag("standardize", self.standardize):
+            XT, centre, scale = standardise(X)
+        else:
+            XT = np.array(dense(X).T, dtype=np.float64, order="C")
+            centre, scale = np.zeros(len(XT)), np.ones(len(XT))
         n_neurons, ridge = count("n_neurons", self.n_neurons), positive("ridge", self.ridge)
         random = np.random.default_rng(seeds_of(self.random_state))
         neurons = draw_neurons(n_neurons, len(XT), self.activation, random)
@@ -61,9 +66,9 @@ class _ELM(TakesSparse):
 class ELMRegressor(RegressorFace, _ELM):
     """Extreme learning machine: random hidden neurons, ridge regression on their outputs.
 
-    Features are standardised, the hidden layer is random and fixed, and the output layer with an
-    intercept is fitted in closed form. The leave-one-out error is exact (PRESS): equal to that of
-    refitting the output layer without each sample.
+    The hidden layer is random and fixed, and the output layer with an intercept is fitted in closed
+    form. The leave-one-out error is exact (PRESS): equal to that of refitting the output layer
+    without each sample.
 
     Parameters
     ----------
@@ -76,6 +81,8 @@ class ELMRegressor(RegressorFace, _ELM):
         positive, because neurons of few features are numerically dependent.
     random_state : int, RandomState or None
         Random seed of the neurons.
+    standardize : bool, default=True
+        Scale features to zero mean and unit variance first.
     reach : float, default=0.5
         Predictions are clipped to the range of the training target, extended by this fraction of
         it on either side; so are those of the leave-one-out error. Infinity: no clipping.
@@ -135,6 +142,8 @@ class ELMClassifier(ClassifierFace, _ELM):
         positive, because neurons of few features are numerically dependent.
     random_state : int, RandomState or None
         Random seed of the neurons.
+    standardize : bool, default=True
+        Scale features to zero mean and unit variance first.
 
     Attributes
     ----------
@@ -199,6 +208,8 @@ class OPELMRegressor(_OPELM, ELMRegressor):
         positive, because neurons of few features are numerically dependent.
     random_state : int, RandomState or None
         Random seed of the neurons.
+    standardize : bool, default=True
+        Scale features to zero mean and unit variance first.
     reach : float, default=0.5
         Predictions are clipped to the range of the training target, extended by this fraction of
         it on either side; so are those of the leave-one-out error. Infinity: no clipping.
@@ -245,6 +256,8 @@ class OPELMClassifier(_OPELM, ELMClassifier):
         positive, because neurons of few features are numerically dependent.
     random_state : int, RandomState or None
         Random seed of the neurons.
+    standardize : bool, default=True
+        Scale features to zero mean and unit variance first.
 
     Attributes
     ----------
