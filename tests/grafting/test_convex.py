@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from problems import KINDS, Case, problems
 from slow_twins import grafting as twin
-from sparsepath.grafting.criterion import HuberLoss, Logistic, Penalty, Softmax, SquaredLoss
+from sparsepath.grafting.criterion import (
+    HuberLoss,
+    Logistic,
+    Penalty,
+    Softmax,
+    SquaredHinge,
+    SquaredLoss,
+)
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engines import SparseEngine
 from sparsepath.grafting.fitting import make_engine
@@ -19,6 +26,7 @@ from sparsepath.system.threads import Threads
 
 LOSSES = {
     "logistic": Logistic(),
+    "squared_hinge": SquaredHinge(),
     "squared": SquaredLoss(),
     "huber": HuberLoss(),
     "multinomial": Softmax(),
@@ -43,7 +51,7 @@ def optimum(X, Y, s, kind, l1, l2, *, fit_intercept=True, standardize=True, tol=
 
 def targets(case: Case, kind: str) -> np.ndarray:
     rank = np.argsort(np.argsort(case.Y[:, 0], kind="stable"), kind="stable")
-    if kind == "logistic":
+    if kind in ("logistic", "squared_hinge"):
         return np.where(rank >= len(rank) // 2, 1.0, -1.0)[:, None]
     if kind == "multinomial":
         return (3 * rank[:, None] // len(rank) == np.arange(3)).astype(float)
@@ -53,7 +61,7 @@ def targets(case: Case, kind: str) -> np.ndarray:
 @FEW
 @given(
     problems(kinds=[k for k in KINDS if k != "targets"], max_m=18, max_n=9),
-    st.sampled_from(["logistic", "squared", "huber"]),
+    st.sampled_from(["logistic", "squared_hinge", "squared", "huber"]),
     st.sampled_from([0.5, 0.1, 0.02]),
     st.sampled_from([0.0, 0.1]),
     st.booleans(),
@@ -111,7 +119,7 @@ def test_slopes_and_curvatures_are_derivatives(kind):
         given_ = loss.curvature(F, Y)[:, c]
         if kind == "multinomial":
             given_ = given_ * (1 - given_)
-        if kind != "huber":  # whose tails have a small curvature by design
+        if kind not in ("huber", "squared_hinge"):  # straight parts have a little by design
             assert bend == pytest.approx(given_, abs=1e-8)
 
 
@@ -165,7 +173,7 @@ def test_order_type_and_sparsity_do_not_matter():
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("kind", ["logistic", "squared", "huber"])
+@pytest.mark.parametrize("kind", ["logistic", "squared_hinge", "squared", "huber"])
 def test_sparse_columns_give_what_dense_ones_give(kind, standardize, fit_intercept):
     rng = np.random.default_rng(4)
     X = (rng.random((90, 40)) < 0.2) * rng.uniform(0.5, 3, (90, 40))

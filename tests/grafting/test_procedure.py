@@ -6,14 +6,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slow_twins import grafting as twin
-from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
+from sparsepath.grafting.criterion import Logistic, Penalty, SquaredHinge, SquaredLoss
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.procedure import GraftingOptions, choose_weight
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.threads import Threads
 
-LOSSES = {"logistic": Logistic(), "squared": SquaredLoss()}
+LOSSES = {"logistic": Logistic(), "squared": SquaredLoss(), "squared_hinge": SquaredHinge()}
 
 
 def problem(seed, m, n, kind):
@@ -21,7 +21,7 @@ def problem(seed, m, n, kind):
     X = rng.standard_normal((m, n)) * rng.uniform(0.5, 3, n) + rng.uniform(-2, 2, n)
     f = X @ (rng.standard_normal(n) * (rng.random(n) < 0.5)) + rng.standard_normal(m)
     rank = np.argsort(np.argsort(f))
-    y = np.where(rank >= m // 2, 1.0, -1.0) if kind == "logistic" else (f - f.mean()) / f.std()
+    y = (f - f.mean()) / f.std() if kind == "squared" else np.where(rank >= m // 2, 1.0, -1.0)
     return X, y
 
 
@@ -36,7 +36,7 @@ def run(X, y, kind, penalty, **options):
     st.integers(0, 10_000),
     st.integers(20, 40),
     st.integers(2, 7),
-    st.sampled_from(["logistic", "squared"]),
+    st.sampled_from(["logistic", "squared", "squared_hinge"]),
     st.sampled_from([0.02, 0.1]),
     st.sampled_from([0.0, 0.02]),
     st.sampled_from([0.0, 0.002, 0.02]),

@@ -25,6 +25,9 @@ def loss_and_slope(kind, f, y, delta=1.35):
     """Value and derivative per sample; y is +-1, a number, or a one-hot row."""
     if kind == "logistic":
         return np.logaddexp(0, -y * f), -y / (1 + np.exp(np.clip(y * f, -700, 700)))
+    if kind == "squared_hinge":
+        lacks = np.where(y * f < 1, 1 - y * f, 0.0)
+        return lacks**2, -2 * y * lacks
     if kind == "squared":
         return (f - y) ** 2 / 2, f - y
     if kind == "huber":

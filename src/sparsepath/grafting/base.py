@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.assessment.metrics import deviance
+from sparsepath.assessment.metrics import Yardstick, deviance
 from sparsepath.assessment.repetitions import Repetition, Searched
 from sparsepath.base.linear import LinearFace
 from sparsepath.base.parameters import as_record, count, flag, number, one_of, positive, share
@@ -22,6 +22,7 @@ from sparsepath.grafting.criterion import (
     Logistic,
     Penalty,
     Softmax,
+    SquaredHinge,
     SquaredLoss,
 )
 from sparsepath.grafting.deviance import POWERS, TweedieLoss
@@ -115,12 +116,33 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
 
 
 LOSSES = ("squared", "huber", "poisson", "gamma", "tweedie")
+MARGIN_LOSSES = ("logistic", "squared_hinge")
+
+
+def check_custom(loss: ConvexLoss, Y: Floats) -> None:
+    """Refuse a loss whose shapes are wrong or whose slope is not its derivative."""
+    Y = Y[:: max(1, len(Y) // 20)][:20]
+    F, step = np.linspace(-1.0, 1.0, len(Y))[:, None], 1e-6
+    value, slope, curvature = (part(F, Y) for part in (loss.value, loss.slope, loss.curvature))
+    shapes = {"value": np.shape(value), "slope": np.shape(slope), "curvature": np.shape(curvature)}
+    for name, wanted in (("value", (len(Y),)), ("slope", F.shape), ("curvature", F.shape)):
+        if shapes[name] != wanted:
+            raise InputError(
+                f"{name}() of the loss {type(loss).__name__} made shape {shapes[name]} of outputs "
+                f"of shape {F.shape}; return shape {wanted}."
+            )
+    change = (loss.value(F + step, Y) - loss.value(F - step, Y)) / (2 * step)
+    if not np.allclose(change, slope[:, 0], rtol=1e-3, atol=1e-3) or (curvature < 0).any():
+        raise InputError(
+            f"slope() of the loss {type(loss).__name__} is not the derivative of value() by the "
+            "outputs, or its curvature() is negative; grafting needs a smooth convex loss."
+        )
 
 
 class GraftingNumbers(RegressorFace):
     """Targets in, predictions out."""
 
-    loss = "squared"
+    loss: ClassVar[Any] = "squared"
     delta = 1.0
     power = 1.5
     _error = "loss"  # what the test parts of cross-validation measure
@@ -129,11 +151,15 @@ class GraftingNumbers(RegressorFace):
         loss = self._loss_term()
         weights = check_weights(sample_weight, m)
         Y = self._numbers(y, m, weights)
+        if isinstance(self.loss, ConvexLoss):
+            check_custom(loss, Y)
         loss.check(Y[weights > 0])
         return Y, weights, loss
 
     def _loss_term(self) -> ConvexLoss:
         """The loss that the parameters name."""
+        if isinstance(self.loss, ConvexLoss):
+            return self.loss
         name = one_of("loss", self.loss, LOSSES)
         if name == "tweedie" and not 1 <= self.power <= 2:
             raise InputError(f"power={self.power!r}; the Tweedie loss needs 1 <= power <= 2.")
@@ -150,8 +176,13 @@ class GraftingNumbers(RegressorFace):
 
     @property
     def _yardstick(self) -> Any:
-        """Deviances for losses that have them, else squared errors."""
+        """Deviances for losses that have them, the loss itself if it is custom, else squares."""
         loss = self._loss_term()
+        if isinstance(self.loss, ConvexLoss):
+            return Yardstick(
+                loss.error_name,
+                lambda truth, outputs: loss.error_factor * loss.value(outputs, truth.values),
+            )
         return deviance(loss.power) if isinstance(loss, TweedieLoss) else "squared"
 
 
@@ -160,7 +191,7 @@ class LinearNumbers(GraftingNumbers):
     """Mixin of linear regressors, whose repetitions share work."""
 
     _: KW_ONLY
-    loss: str = "squared"
+    loss: Any = "squared"  # type: ignore[misc]
     delta: float = 1.35
     power: float = 1.5
 
@@ -183,15 +214,32 @@ class GraftingClasses(ClassifierFace):
     _: KW_ONLY
     class_weight: Any = None
     threshold: Any = None
-    _yardstick = "logistic"
+    loss: ClassVar[Any] = "logistic"
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         weights = check_weights(sample_weight, m)
         codes = self._codes(y, m, weights)
         weights = class_weighted(self.class_weight, self.classes_, codes, weights)
-        if len(self.classes_) == 2:
-            return coded(codes, 2), weights, Logistic()
-        return (codes[:, None] == np.arange(len(self.classes_))).astype(float), weights, Softmax()
+        loss = self._margin_loss(len(self.classes_))
+        if len(self.classes_) > 2:
+            return (codes[:, None] == np.arange(len(self.classes_))).astype(float), weights, loss
+        Y = coded(codes, 2)
+        if isinstance(self.loss, ConvexLoss):
+            check_custom(loss, Y)
+        return Y, weights, loss
+
+    def _margin_loss(self, n_classes: int) -> ConvexLoss:
+        """The loss that the parameters name; multinomial for three classes and more."""
+        loss = self.loss
+        if not isinstance(loss, ConvexLoss):
+            one_of("loss", loss, MARGIN_LOSSES)
+        if loss == "logistic":
+            return Logistic() if n_classes == 2 else Softmax()
+        if n_classes > 2:
+            raise InputError(
+                f"loss={loss!r} is for two classes; y has {n_classes}. Use loss='logistic'."
+            )
+        return loss if isinstance(loss, ConvexLoss) else SquaredHinge()
 
     def _stream_loss(self, classes: NDArray[Any]) -> ConvexLoss:
         """The loss for data that are read in passes, now that the classes are known."""
@@ -203,10 +251,15 @@ class GraftingClasses(ClassifierFace):
                 f"y has {len(classes)} classes, for which grafting needs data in memory; "
                 "SparseRLSClassifier does not."
             )
-        return Logistic()
+        return self._margin_loss(len(classes))
+
+    @property
+    def _yardstick(self) -> str:
+        """The log loss where scores are logarithms of odds, else the error rate."""
+        return "logistic" if self.loss == "logistic" else "zero_one"
 
     def _slope_at(self, size: int) -> float:
-        return 1.0  # scores are logarithms of odds
+        return 1.0 if self.loss == "logistic" else super()._slope_at(size)
 
 
 @dataclass(eq=False, repr=False)
@@ -220,3 +273,11 @@ class JudgedClasses(GraftingClasses):
     def _error(self) -> str:
         """Name of the error on the test folds of cross-validation."""
         return one_of("error", self.error, ERRORS)
+
+
+@dataclass(eq=False, repr=False)
+class LinearClasses(GraftingClasses):
+    """Mixin of linear classifiers, whose loss can be chosen."""
+
+    _: KW_ONLY
+    loss: Any = "logistic"  # type: ignore[misc]

@@ -47,8 +47,9 @@ class Expansion(NamedTuple):
 class ConvexLoss(ABC):
     """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
 
-    Paths show an error that methods share, not the loss: ``error_factor`` times it, which is
-    called ``error_name``.
+    A custom loss is a subclass with ``value``, ``slope`` and ``curvature``; K is 1, and the targets
+    of two classes are -1 and +1. With ``conjugate`` it has a duality gap too. Paths show
+    ``error_factor`` times the loss, which is called ``error_name``.
     """
 
     error_name = "log loss"
@@ -83,9 +84,9 @@ class ConvexLoss(ABC):
         """Value, slope and a curvature that is good for steps, at one go."""
         return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
 
-    @abstractmethod
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
+        """L* at U, of shape (m,); U is a slope, or part of the way from zero to one. NaN: none."""
+        return np.full(len(U), np.nan)
 
     def within(self, U: Floats, Y: Floats) -> float:
         """The largest c <= 1 at which L* is finite at c U; NaN if there is none."""
@@ -124,6 +125,32 @@ class Logistic(ConvexLoss):
     def within(self, U: Floats, Y: Floats) -> float:
         p = -(Y * U)
         return np.nan if p.min() < 0.0 else 1.0 / max(1.0, float(p.max()))
+
+
+class SquaredHinge(ConvexLoss):
+    """max(0, 1 - rho)^2 for rho = y f, y = +-1, as in scikit-learn's ``LinearSVC``.
+
+    The hinge of the paper's Figure 1 has a corner; its square has the derivative that grafting
+    needs. With p = -y u, which is not negative, L* is the largest -p rho - L, at rho = 1 - p/2.
+    """
+
+    error_name = "squared hinge loss"
+
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        return np.square(_missing_margin(F, Y)[:, 0])
+
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        return -2.0 * Y * _missing_margin(F, Y)
+
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        return np.where(_missing_margin(F, Y) > 0, 2.0, 2e-3)  # zero would let go
+
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        p = -(Y * U)[:, 0]
+        return p * (0.25 * p - 1.0)
+
+    def within(self, U: Floats, Y: Floats) -> float:
+        return np.nan if (Y * U).max() > 0.0 else 1.0
 
 
 class SquaredLoss(ConvexLoss):
@@ -196,6 +223,11 @@ class Softmax(ConvexLoss):
     def within(self, U: Floats, Y: Floats) -> float:
         others = np.where(Y > 0, 0.0, U)
         return np.nan if others.min() < 0.0 else 1.0 / max(1.0, float(-(U * Y).sum(1).min()))
+
+
+def _missing_margin(F: Floats, Y: Floats) -> Floats:
+    """What the margins lack to one: max(0, 1 - y f)."""
+    return np.maximum(1.0 - Y * F, 0.0)
 
 
 def row_norms(W: Floats) -> Floats:

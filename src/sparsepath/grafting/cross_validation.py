@@ -14,7 +14,7 @@ from sparsepath.base import Found, Run, Stop, fitting, opened
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
-from sparsepath.grafting.base import JudgedClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.base import JudgedClasses, LinearClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors, training_parts
@@ -156,10 +156,11 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
         Factors a_0 of the L0 penalty: the cost of using a feature.
     l1_factors, l2_factors : array or mapping of names to numbers, optional
         Factors a_1, a_2; names that are missing from a mapping have factor 1.
-    loss : {"squared", "huber", "poisson", "gamma", "tweedie"}, default="squared"
+    loss : {"squared", "huber", "poisson", "gamma", "tweedie"} or ConvexLoss, default="squared"
         (f - y)^2 / 2, or the same with linear tails beyond ``delta``. "poisson" (counts), "gamma"
         (positive amounts) and "tweedie" (amounts with zeros): half the deviance, where f is the
-        logarithm of the mean; ``predict`` gives the mean, and the honest error is the deviance.
+        logarithm of the mean; ``predict`` gives the mean, and the honest error is the deviance. A
+        ``sparsepath.grafting.ConvexLoss`` is a loss of your own.
     delta : float, default=1.35
         Where the Huber loss becomes linear, in units of y.
     power : float, default=1.5
@@ -247,7 +248,7 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
 
 
 @dataclass(eq=False, repr=False)
-class GraftingClassifierCV(JudgedClasses, _GraftingCV):
+class GraftingClassifierCV(LinearClasses, JudgedClasses, _GraftingCV):
     """Grafting classification with l1, and so the number of features, chosen by cross-validation.
 
     Parameters
@@ -285,6 +286,10 @@ class GraftingClassifierCV(JudgedClasses, _GraftingCV):
         Factors a_0 of the L0 penalty: the cost of using a feature.
     l1_factors, l2_factors : array or mapping of names to numbers, optional
         Factors a_1, a_2; names that are missing from a mapping have factor 1.
+    loss : {"logistic", "squared_hinge"} or ConvexLoss, default="logistic"
+        The logistic loss (multinomial for three classes and more); for two classes also the loss
+        max(0, 1 - y f)^2 of a support vector machine, or a ``sparsepath.grafting.ConvexLoss`` of
+        your own. The honest error is then the error rate.
     class_weight : "balanced", mapping or None, default=None
         Factors of the sample weights, as in scikit-learn.
     threshold : "balanced", "f1", float, array of shape (2, 2) or None, default=None

@@ -6,7 +6,7 @@ from typing import Any, Self
 from sparsepath.base import Found, Given, Run, fitting, opened
 from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
-from sparsepath.grafting.base import GraftingClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.base import LinearClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.streamed import StreamProblem
 from sparsepath.system.arrays import Vector
@@ -89,10 +89,11 @@ class GraftingRegressor(LinearNumbers, _Grafting):
         Factors a_0 of the L0 penalty: the cost of using a feature.
     l1_factors, l2_factors : array or mapping of names to numbers, optional
         Factors a_1, a_2; names that are missing from a mapping have factor 1.
-    loss : {"squared", "huber", "poisson", "gamma", "tweedie"}, default="squared"
+    loss : {"squared", "huber", "poisson", "gamma", "tweedie"} or ConvexLoss, default="squared"
         (f - y)^2 / 2, or the same with linear tails beyond ``delta``. "poisson" (counts), "gamma"
         (positive amounts) and "tweedie" (amounts with zeros): half the deviance, where f is the
-        logarithm of the mean; ``predict`` gives the mean, and the honest error is the deviance.
+        logarithm of the mean; ``predict`` gives the mean, and the honest error is the deviance. A
+        ``sparsepath.grafting.ConvexLoss`` is a loss of your own.
     delta : float, default=1.35
         Where the Huber loss becomes linear, in units of y.
     power : float, default=1.5
@@ -166,12 +167,12 @@ class GraftingRegressor(LinearNumbers, _Grafting):
 
 
 @dataclass(eq=False, repr=False)
-class GraftingClassifier(GraftingClasses, _Grafting):
+class GraftingClassifier(LinearClasses, _Grafting):
     r"""Linear classification with L0, L1 and L2 penalties on the features, by grafting.
 
     The criterion is that of :class:`GraftingRegressor` with the logistic loss (the paper's BNLL),
-    or with the multinomial loss for three classes and more; then a feature is one group over the
-    classes: its norm is penalised, and it is selected for all classes or for none.
+    the squared hinge, or with the multinomial loss for three classes and more; then a feature is
+    one group over the classes: its norm is penalised, and it is selected for all classes or none.
 
     Parameters
     ----------
@@ -183,6 +184,10 @@ class GraftingClassifier(GraftingClasses, _Grafting):
         Factors a_0 of the L0 penalty: the cost of using a feature.
     l1_factors, l2_factors : array or mapping of names to numbers, optional
         Factors a_1, a_2; names that are missing from a mapping have factor 1.
+    loss : {"logistic", "squared_hinge"} or ConvexLoss, default="logistic"
+        The logistic loss (multinomial for three classes and more); for two classes also the loss
+        max(0, 1 - y f)^2 of a support vector machine, or a ``sparsepath.grafting.ConvexLoss`` of
+        your own. The honest error is then the error rate.
     class_weight : "balanced", mapping or None, default=None
         Factors of the sample weights, as in scikit-learn.
     threshold : "balanced", "f1", float, array of shape (2, 2) or None, default=None

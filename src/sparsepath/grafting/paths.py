@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.base import Callback, Found, Run, Stop, opened
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
-from sparsepath.grafting.base import Factors
+from sparsepath.grafting.base import MARGIN_LOSSES, Factors
+from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import GraftingOptions
@@ -84,7 +85,7 @@ def grafting_path(
     least: float = 0.01,
     l2: float = 0.0,
     l0: float = 0.0,
-    loss: str = "auto",
+    loss: str | ConvexLoss = "auto",
     delta: float = 1.35,
     power: float = 1.5,
     feature_costs: Factors = None,
@@ -111,9 +112,10 @@ def grafting_path(
     n_l1s, least : int, float
         Without ``l1s``: this many values, from the largest at which anything happens down to this
         part of it, evenly spaced in their logarithm.
-    loss : {"auto", "logistic", "squared", "huber", "poisson", "gamma", "tweedie"}, default="auto"
-        "logistic" takes the multinomial loss for three classes and more; "auto" is "squared" if y
-        holds numbers that are not whole, else "logistic".
+    loss : str or ConvexLoss, default="auto"
+        A loss of ``GraftingRegressor`` or ``GraftingClassifier``. "auto" is "squared" if y holds
+        numbers that are not whole, else "logistic". A ``ConvexLoss`` of your own is one of numbers
+        in the former case, and else one of classes.
     l2, l0 : float, default=0.0
         The other lambdas. ``l2`` multiplies the squares, not half of them.
     feature_costs : array or mapping of names to numbers, optional
@@ -155,13 +157,12 @@ def grafting_path(
     from sklearn.utils.multiclass import type_of_target
 
     asked = dict(locals())
-    if loss == "auto":
-        loss = "squared" if type_of_target(y).startswith("continuous") else "logistic"
-    face: Any = (GraftingClassifier if loss == "logistic" else GraftingRegressor)()
+    usual = "squared" if type_of_target(y).startswith("continuous") else "logistic"
+    asked["loss"] = usual if loss == "auto" else loss
+    kind = asked["loss"] if isinstance(asked["loss"], str) else usual
+    face: Any = (GraftingClassifier if kind in MARGIN_LOSSES else GraftingRegressor)()
     known = face.get_params()
     face.set_params(**{name: asked[name] for name in known if name in asked}, l1=1.0)
-    if loss != "logistic":
-        face.set_params(loss=loss)
     given, X = opened(face, X, y, sample_weight=sample_weight)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
     options: GraftingOptions = face._options()
