@@ -48,7 +48,7 @@ class ConvexLoss(ABC):
     """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
 
     A custom loss is a subclass with ``value``, ``slope`` and ``curvature``; K is 1, and the targets
-    of two classes are -1 and +1. With ``conjugate`` it has a duality gap too. Paths show
+    for two classes are -1 and +1. With ``conjugate`` it has a duality gap too. Paths show
     ``error_factor`` times the loss, which is called ``error_name``.
     """
 

@@ -114,8 +114,8 @@ def grafting_path(
         part of it, evenly spaced in their logarithm.
     loss : str or ConvexLoss, default="auto"
         A loss of ``GraftingRegressor`` or ``GraftingClassifier``. "auto" is "squared" if y holds
-        numbers that are not whole, else "logistic". A ``ConvexLoss`` of your own is one of numbers
-        in the former case, and else one of classes.
+        numbers that are not whole, else "logistic". A ``ConvexLoss`` of your own is for regression
+        in the former case, and else for classification.
     l2, l0 : float, default=0.0
         The other lambdas. ``l2`` multiplies the squares, not half of them.
     feature_costs : array or mapping of names to numbers, optional
