@@ -25,6 +25,7 @@ from rls.comparing import (
 )
 from slow_twins import rls as twin
 from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier, honest_error
+from sparsepath.rls import ZeroOneByIndex
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
 from sparsepath.rls.engines import make_design
@@ -498,3 +499,30 @@ def test_equal_scores_of_leave_one_out_are_those_of_predict():
     assert swapped.path_.error(1) == pytest.approx(3 / 8), "the first class is the other"
     empty = [one.path_.error(0) for one in (model, swapped)]
     assert empty == pytest.approx([3 / 8, 5 / 8])
+
+
+# --- the paper's rule for ties --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cv", ["loo", KFold(4)], ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_of_equal_error_rates_the_lowest_index_is_chosen(seed, cv):
+    X, y, _ = labelled(seed, m=20, n=8 if seed % 2 else 40)
+    splits = [] if cv == "loo" else [*cv.split(X)]
+
+    def rate(subset):
+        if cv == "loo":
+            return twin.loo_error(X[:, subset], y[:, None], 1.0, False, None, "zero_one")[0]
+        one = np.ones(len(y))
+        return twin.kfold_error(splits)(X[:, subset], y[:, None], 1.0, False, one, "zero_one")[0]
+
+    chosen, rates = [], []
+    for _ in range(6):
+        found = {j: round(rate([*chosen, j]), 9) for j in range(X.shape[1]) if j not in chosen}
+        chosen.append(min(found, key=lambda j: (found[j], j)))
+        rates.append(found[chosen[-1]])
+    given = {"fit_intercept": False, "standardize": False, "validation": None, "choose": 6}
+    model = SparseRLSClassifier(6, alpha=1.0, loss=ZeroOneByIndex(), cv=cv, **given).fit(X, y)
+    assert list(model.path_.subset(6)) == chosen
+    assert_allclose(model.path_.errors[1:], rates, atol=1e-8)
+    assert model.path_.criterion.endswith("zero-one error")

@@ -1,5 +1,6 @@
 """Regularised least squares: feature selection with exact cross-validation."""
 
+from sparsepath.rls.criteria.counts import ZeroOneByIndex
 from sparsepath.rls.criteria.losses import ResidualLoss
 from sparsepath.rls.criteria.residuals import Huber, LogCosh
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
@@ -28,6 +29,7 @@ __all__ = [
     "TimeLimit",
     "Tolerance",
     "Update",
+    "ZeroOneByIndex",
     "rls_path",
     "rls_state",
 ]

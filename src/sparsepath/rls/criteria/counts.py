@@ -55,6 +55,28 @@ class ZeroOne(Loss):
         return (r_own >= room) * v[column]
 
 
+class ZeroOneByIndex(ZeroOne):
+    """Error rate; of candidates with equal rates the one with the lowest index is chosen.
+
+    This is the rule of the greedy RLS paper, and of scikit-learn's ``SequentialFeatureSelector``.
+    By default, ``loss="zero_one"``, the squared error decides between equal rates. A search goes on
+    when there are no mistakes left.
+    """
+
+    name = "zero_one_by_index"
+    counts = False
+
+    @property
+    def label(self) -> str:
+        """Name of the errors."""
+        return "zero-one error"
+
+    @property
+    def yardstick(self) -> str:
+        """Name of the metric for predictions on new data."""
+        return "zero_one"
+
+
 class Balanced(ZeroOne):
     """Mean of the error rates of the classes."""
 
