@@ -1,197 +1,308 @@
-"""The answers of greedy least squares beside those of other tools, on real data.
+"""The answers of the library beside those of other tools, on real data and simulated designs.
 
-Each set is split at random several times; every method tunes itself on the training rows and is judged
-on the others. Squared errors are ratios to alpha = 1, error rates are differences in points.
+Each set is split at random; every method tunes itself on the training rows and is judged on the others.
+Finished parts are kept in build/arena, one per set, split and method, so that a run that was cut goes on.
+A method ends with fewer splits of a set when those before took more than its share of CPU time.
 
-    python experiments/arena.py [splits] [first split]
-    python experiments/arena.py --tiny      # one split of two small sets, for a test
-
-Splits 0 to 2 of the sets without a star were looked at when the penalties of alpha="auto" were chosen;
-the page has splits from 3 on. Sets with a star are other rows, columns or classes of the same sources,
-which were not run before that choice.
+    python experiments/arena.py                # what is missing, then the page
+    python experiments/arena.py --rivals       # only other tools, no page
+    python experiments/arena.py --tiny         # one split of two small sets, for a test
 """
 
-import sys
+import argparse
 import time
 import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.feature_selection import SelectKBest, f_classif, f_regression
-from sklearn.linear_model import LassoCV, LogisticRegressionCV, RidgeCV
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from paper_sets import load
+import arena_designs
+import arena_rivals
+from arena_rivals import Method
+from arena_sets import CLASSES, REGRESSION, SETS, RealSet
+from parts import ROOT, Parts
 from results import save_page, table
-from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath import (
+    AutoSelectorClassifier,
+    AutoSelectorRegressor,
+    GraftingClassifierCV,
+    GraftingRegressorCV,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+)
 
-PENALTIES = np.logspace(-6, 3, 10)
-SIZES = (1, 2, 5, 10, 20, 40)
-
-
-def paper(name, keep=lambda y: np.ones(len(y), dtype=bool), code=lambda y: y):
-    """A set of the papers, missing values replaced by means."""
-    data = load(name)
-    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
-    rows = keep(y)
-    X, y = X[rows], code(y[rows])
-    X = np.where(np.isnan(X), np.nanmean(np.where(np.isnan(X).all(0), 0.0, X), axis=0), X)
-    return X[:, X.std(0) > 0], y
-
-
-def with_squares():
-    """Diabetes with all products of two columns."""
-    X, y = load_diabetes(return_X_y=True)
-    i, j = np.triu_indices(X.shape[1])
-    return np.hstack([X, X[:, i] * X[:, j]]), y
+SPLITS, FEWEST = 10, 2
+SHARE = 4.0  # CPU seconds of a method on a set, beyond which it gets no more than FEWEST splits
+REFERENCE, DEFAULT, AUTO = "alpha = 1", "default", "AutoSelector"
+KINDS: Mapping[str, Iterable[str]] = {"ours": ["src/sparsepath"], "rival": []}
 
 
-def digits(first, second):
-    """Two digits of the multiple features."""
-    return paper("mfeat", lambda y: np.isin(y, (first, second)), lambda y: (y == second) * 1)
+def selected(model: Any) -> np.ndarray:
+    return np.asarray(model.selected_)
 
 
-NUMBERS = {
-    "wine spectra": (lambda: paper("wine_spectra"), 82),
-    "diabetes with squares": (with_squares, 150),
-    "bank32nh, 100 rows": (lambda: paper("bank32nh"), 100),
-    "anthrokids, 80 rows": (lambda: paper("anthrokids"), 80),
-    "diabetes": (lambda: load_diabetes(return_X_y=True), 300),
-    "boston": (lambda: paper("boston_housing"), 350),
-    "poland electricity": (lambda: paper("poland_electricity_lag30"), 400),
-    "anthrokids, full, 150 rows *": (lambda: paper("anthrokids_full3900"), 150),
-    "boston, 60 rows *": (lambda: paper("boston_housing"), 60),
-}
-WINE = "wine, three classes"
-CLASSES = {
-    "colon": (lambda: paper("colon_cancer", code=lambda y: (y > 0) * 1), 46),
-    "arrhythmia": (lambda: paper("arrhythmia", code=lambda y: (y != 1) * 1), 300),
-    "breast cancer": (lambda: load_breast_cancer(return_X_y=True), 350),
-    "german": (lambda: paper("german_numer", code=lambda y: (y > 0) * 1), 500),
-    WINE: (lambda: load_wine(return_X_y=True), 90),
-    "mfeat 1 and 7, 50 rows *": (lambda: digits(1, 7), 50),
-    "mfeat 8 and 9, 50 rows *": (lambda: digits(8, 9), 50),
-    "arrhythmia, 100 rows *": (lambda: paper("arrhythmia", code=lambda y: (y != 1) * 1), 100),
-}
-
-
-def best_columns(score, model, n, p):
-    """SelectKBest before a model, the number of columns by cross-validation."""
-    steps = make_pipeline(StandardScaler(), SelectKBest(score), model)
-    sizes = sorted({min(k, p) for k in SIZES})
-    return GridSearchCV(steps, {"selectkbest__k": sizes}, cv=5)
-
-
-def methods(n, p, classes):
-    """By name: an estimator, and how many columns it uses once it is fitted."""
-    if classes:
-        l1 = {"penalty": "l1", "solver": "liblinear", "Cs": 10, "cv": 5, "max_iter": 2000}
-        plain = LogisticRegressionCV(Cs=6, cv=3, max_iter=500)
-        return {
-            "alpha = 1": (SparseRLSClassifier(alpha=1.0), ours),
-            'alpha = "auto"': (SparseRLSClassifier(alpha="auto"), ours),
-            "L1 logistic": (make_pipeline(StandardScaler(), LogisticRegressionCV(**l1)), nonzero),
-            "SelectKBest": (best_columns(f_classif, plain, n, p), kept),
-        }
+def own(classes: bool) -> dict[str, Method]:
+    """The library's answers."""
+    rls, grafting, auto = (
+        (SparseRLSClassifier, GraftingClassifierCV, AutoSelectorClassifier)
+        if classes
+        else (SparseRLSRegressor, GraftingRegressorCV, AutoSelectorRegressor)
+    )
     return {
-        "alpha = 1": (SparseRLSRegressor(alpha=1.0), ours),
-        'alpha = "auto"': (SparseRLSRegressor(alpha="auto"), ours),
-        "LassoCV": (make_pipeline(StandardScaler(), LassoCV(max_iter=20000)), nonzero),
-        "SelectKBest": (best_columns(f_regression, RidgeCV(PENALTIES), n, p), kept),
+        REFERENCE: Method(lambda: rls(alpha=1.0, n_threads=1), selected),
+        DEFAULT: Method(lambda: rls(n_threads=1), selected),
+        "grafting": Method(grafting, selected),
+        AUTO: Method(lambda: auto(n_threads=1), selected),
     }
 
 
-def ours(model):
-    return len(model.selected_)
+def rivals(classes: bool) -> dict[str, Method]:
+    return arena_rivals.classification() if classes else arena_rivals.regression()
 
 
-def nonzero(model):
-    return int(np.count_nonzero(np.atleast_2d(model[-1].coef_).any(0)))
+def fitted(a_set: RealSet, split: int, method: Method) -> dict[str, Any]:
+    """One method on one split: its error on the rows that it did not see, columns and seconds."""
+    X, y, X_test, y_test = a_set.split(split)
+    begin = time.process_time()
+    try:
+        model = method.make().fit(X, y)
+        seconds, said = time.process_time() - begin, np.ravel(model.predict(X_test))
+    except Exception as error:  # a tool that fails on a set is a result, and is reported as one
+        return {"failed": f"{type(error).__name__}: {error}"[:200]}
+    error = np.mean(said != y_test) if a_set.classes else np.mean((said - y_test) ** 2)
+    columns = method.columns(model)
+    return {
+        "error": float(error),
+        "columns": None if columns is None else np.asarray(columns).tolist(),
+        "width": X.shape[1],
+        "seconds": seconds,
+    }
 
 
-def kept(model):
-    return model.best_params_["selectkbest__k"]
+class Results:
+    """What is known of every set, method and split."""
+
+    def __init__(self, folder: Path) -> None:
+        self.parts = Parts(folder, dict(KINDS))
+        self.known: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+
+    def add(self, a_set: RealSet, split: int, kind: str, name: str, method: Method) -> None:
+        """Fit if the share of CPU time lets it."""
+        cell = self.known.setdefault((a_set.name, name), {})
+        if any("failed" in one for one in cell.values()):
+            return
+        spent = sum(one["seconds"] for one in cell.values())
+        if spent > SHARE and (split >= FEWEST or spent > 6 * SHARE):
+            return
+        part = "--".join("".join(c if c.isalnum() else "_" for c in s) for s in (a_set.name, name))
+        cell[split] = self.parts.get(kind, f"{part}--{split}", fitted, a_set, split, method)
+
+    def of(self, a_set: RealSet, name: str) -> dict[int, dict[str, Any]]:
+        """The splits of a method on a set; none if it failed there."""
+        cell = self.known.get((a_set.name, name), {})
+        return {} if any("failed" in one for one in cell.values()) else cell
+
+    def ahead(self, a_set: RealSet, name: str, of: str = REFERENCE) -> float:
+        """Log ratio of squared errors to another method, or points of error rate, same splits."""
+        one, other = self.of(a_set, name), self.of(a_set, of)
+        both = sorted(one.keys() & other.keys())
+        if not both:
+            return np.nan
+        pairs = [(one[i]["error"], other[i]["error"]) for i in both]
+        if a_set.classes:
+            return float(np.mean([100 * (a - b) for a, b in pairs]))
+        return float(np.mean([np.log(a / b) for a, b in pairs]))
+
+    def size(self, a_set: RealSet, name: str) -> float:
+        """Median number of columns."""
+        cells = self.of(a_set, name).values()
+        sizes = [one["width"] if one["columns"] is None else len(one["columns"]) for one in cells]
+        return float(np.median(sizes)) if sizes else np.nan
+
+    def seconds(self, a_set: RealSet, name: str) -> float:
+        cells = self.of(a_set, name).values()
+        return float(np.median([one["seconds"] for one in cells])) if cells else np.nan
+
+    def stability(self, a_set: RealSet, name: str) -> float:
+        """Nogueira's measure of the columns over the splits: 1 if always the same, 0 by chance."""
+        cells = list(self.of(a_set, name).values())
+        if len(cells) < 2 or cells[0]["columns"] is None:
+            return np.nan
+        width = max(one["width"] for one in cells)
+        chosen = np.zeros((len(cells), width))
+        for row, one in zip(chosen, cells, strict=True):
+            row[one["columns"]] = 1
+        share, mean = chosen.mean(0), chosen.sum(1).mean() / width
+        if mean in (0, 1):
+            return np.nan
+        return float(1 - chosen.var(0, ddof=1).mean() / (mean * (1 - mean))) if share.any() else 0.0
 
 
-def judged(make, n, split, classes):
-    """For every method: its error on the rows that it did not see, columns and seconds."""
-    X, y = make()
-    order = np.random.default_rng([77, split]).permutation(len(y))[: n + 3000]
-    X, y = X[order], y[order]
-    X = X[:, X[:n].std(0) > 0]
-    found = {}
-    for name, (model, size) in methods(n, X.shape[1], classes).items():
-        if classes and len(np.unique(y)) > 2 and name == "L1 logistic":
-            continue
-        begin = time.perf_counter()
-        model.fit(X[:n], y[:n])
-        seconds, said = time.perf_counter() - begin, model.predict(X[n:])
-        error = np.mean(said != y[n:]) if classes else np.mean((said - y[n:]) ** 2)
-        found[name] = float(error), size(model), seconds
-    return found
+def run(results: Results, sets: Iterable[RealSet], splits: int, kinds: Iterable[str]) -> None:
+    """Everything that is missing, split by split."""
+    sets, kinds = [one for one in sets if one.at_hand], set(kinds)
+    for split in range(splits):
+        for a_set in sets:
+            for kind, methods in (("ours", own(a_set.classes)), ("rival", rivals(a_set.classes))):
+                for name, method in methods.items() if kind in kinds else ():
+                    results.add(a_set, split, kind, name, method)
+        print(f"split {split + 1} of {splits}", flush=True)
 
 
-def compared(sets, splits, classes):
-    """Rows of the table: one per set, and a line of means over those with a star."""
-    rows, means = [], {}
-    for title, (make, n) in sets.items():
-        runs = [judged(make, n, split, classes) for split in splits]
-        row = [title]
-        for name in methods(n, 9, classes):
-            if name not in runs[0]:
+def shown(value: float, classes: bool) -> str:
+    if np.isnan(value):
+        return ""
+    return f"{value:+.1f}" if classes else f"{np.exp(value):.2f}"
+
+
+def overview(results: Results, sets: list[RealSet], group_names: Iterable[str]) -> str:
+    """Methods by groups of sets: mean difference to alpha = 1, median size, seconds, stability."""
+    classes = group_names[0] in CLASSES
+    names = [*own(classes), *rivals(classes)]
+    groups = [(g, [one for one in sets if one.group == g]) for g in group_names]
+    groups = [(g, some) for g, some in groups if some]
+    head = ["method", *(f"{g} ({len(some)})" for g, some in groups), "stability", "CPU seconds"]
+    rows = []
+    for name in names:
+        row = [name]
+        for _, some in groups:
+            ahead = [results.ahead(one, name) for one in some]
+            known = [value for value in ahead if not np.isnan(value)]
+            if not known:
                 row.append("")
                 continue
-            pairs = [(run[name][0], run["alpha = 1"][0]) for run in runs]
-            off = [100 * (a - b) if classes else np.log(a / b) for a, b in pairs]
-            means.setdefault((name, title.endswith("*")), []).append(np.mean(off))
-            size = np.median([run[name][1] for run in runs])
-            value = f"{np.mean(off):+.1f}" if classes else f"{np.exp(np.mean(off)):.2f}"
-            if classes and name == "alpha = 1":
-                value = f"{100 * np.mean([a for a, _ in pairs]):.1f} %"
-            row.append(f"{value} ({size:g})")
+            size = np.nanmedian([results.size(one, name) for one in some])
+            lacks = f" on {len(known)}" if len(known) < len(some) else ""
+            row.append(f"{shown(float(np.mean(known)), classes)} [{size:g}]{lacks}")
+        every_set = [one for _, some in groups for one in some]
+        for measure in (results.stability, results.seconds):
+            value = [measure(one, name) for one in every_set]
+            value = [v for v in value if not np.isnan(v)]
+            row.append(f"{np.median(value):.2f}" if value else "")
         rows.append(row)
-        print(*row, sep=" | ", flush=True)
-    for starred, title in ((False, "mean"), (True, "mean of those with a star")):
-        row = [title]
-        for name in methods(9, 9, classes):
-            some = means.get((name, starred), [])
-            mean = np.mean(some) if some else np.nan
-            row.append(f"{mean:+.1f}" if classes else f"{np.exp(mean):.2f}")
+    return table(head, rows)
+
+
+def by_set(results: Results, sets: list[RealSet]) -> str:
+    """Every set: the error of alpha = 1, and what the others reach beside it."""
+    classes = sets[0].classes
+    names = [DEFAULT, "grafting", AUTO, *rivals(classes)]
+    rows = []
+    for one in sets:
+        reference = [cell["error"] for cell in results.of(one, REFERENCE).values()]
+        mean = np.mean(reference) if reference else np.nan
+        first = f"{100 * mean:.1f} %" if classes else f"{mean:.3g}"
+        size = results.size(one, REFERENCE)
+        row = [one.name, one.rows, len(reference), f"{first} [{size:g}]"]
+        for name in names:
+            value = shown(results.ahead(one, name), classes)
+            row.append(f"{value} [{results.size(one, name):g}]" if value else "")
         rows.append(row)
-    return rows
+    return table(["set", "rows", "splits", REFERENCE, *names], rows)
 
 
-def main(count=3, first=3, numbers=NUMBERS, classes=CLASSES):
-    splits = range(first, first + count)
-    text = [
-        f"""# Arena: the answers beside those of other tools
-
-Written by `experiments/arena.py`: {count} random splits of each set, every method tuned on the training rows
-and judged on the others. In brackets: the median number of columns. Splits 0 to 2 were looked at when the
-first penalties of `alpha="auto"` were chosen, other random splits when they were changed, these are others; sets with a star are other rows, columns or classes
-of the same sources, which were not run before that choice. No source was kept back entirely.
-
-With three splits most differences are within chance (colon has 16 test rows, and one wine spectrum is far from all
-others). `alpha="auto"` is 1.0 with ten rows or more per column, so that some sets have equal figures. It is ahead on
-arrhythmia and on few rows of anthrokids and of the digits, and behind on wine spectra; on 11 to 20 other splits it is
-ahead there too (0.84, standard error 0.1). Since that is not settled, `alpha=1.0` is still the default.
-"""
+def bars(results: Results, sets: list[RealSet]) -> str:
+    """Per group that was kept back: the selecting rival that is ahead at up to 1.5 times our size."""
+    rows = []
+    for group in (*REGRESSION, *CLASSES):
+        some = [one for one in sets if one.group == group]
+        if not some:
+            continue
+        classes = some[0].classes
+        for ours in (DEFAULT, AUTO):
+            found = []
+            for name, method in rivals(classes).items():
+                pairs = [(results.ahead(one, name, ours), one) for one in some]
+                known = [(a, one) for a, one in pairs if not np.isnan(a)]
+                if not method.selects or not known:
+                    continue
+                ratio = [
+                    np.log(max(results.size(one, name), 1) / max(results.size(one, ours), 1))
+                    for _, one in known
+                ]
+                if np.exp(np.mean(ratio)) <= 1.5:
+                    found.append((float(np.mean([a for a, _ in known])), name))
+            if not found:
+                rows.append([group, ours, "none at this size", "", "met"])
+                continue
+            ahead, name = min(found)
+            limit = -0.5 if classes else np.log(0.98)
+            unit = f"{ahead:+.1f} points" if classes else f"{np.exp(ahead):.2f}"
+            rows.append([group, ours, name, unit, "met" if ahead >= limit else "not met"])
+    head = [
+        "group",
+        "ours",
+        "best selecting rival of at most 1.5 times the size",
+        "beside ours",
+        "",
     ]
-    for title, sets, labelled in (
-        ("Regression: squared error as a ratio to alpha = 1, geometric means", numbers, False),
-        ("Classes: error rate with alpha = 1, and differences in points", classes, True),
+    return table(head, rows)
+
+
+def failures(results: Results) -> str:
+    lines = [
+        f"- {name} on {a_set}: {next(iter(cell.values()))['failed']}"
+        for (a_set, name), cell in results.known.items()
+        if any("failed" in one for one in cell.values())
+    ]
+    return "\n".join(lines) or "None."
+
+
+def page(results: Results, sets: Iterable[RealSet], designs: str) -> str:
+    at_hand = [one for one in sets if one.at_hand]
+    kept_back = [one for one in at_hand if not one.tuning]
+    text = [HEAD]
+    text += ["## Bars on the sets that were kept back\n", bars(results, kept_back), ""]
+    for title, some in (
+        ("Sets that were kept back", kept_back),
+        ("Sets by which defaults were chosen", [one for one in at_hand if one.tuning]),
     ):
-        head = ["set", *methods(9, 9, labelled)]
-        text += [f"## {title}\n", table(head, compared(sets, splits, labelled)), ""]
-    save_page("arena", "\n".join(text))
+        for kind, groups in (("numbers", REGRESSION), ("classes", CLASSES)):
+            these = [one for one in some if one.group in groups]
+            if these:
+                text += [f"## {title}: {kind}\n", overview(results, these, groups), ""]
+                text += [by_set(results, these), ""]
+    text += ["## Tools that failed\n", failures(results), ""]
+    return "\n".join([*text, designs])
+
+
+HEAD = """# Arena: the answers beside those of other tools
+
+Written by `experiments/arena.py`: up to ten random splits of each set (fewer where a method took more than four CPU
+seconds on it). Every method is tuned on the training rows and judged on the others.
+
+- Regression: squared error as a ratio to greedy RLS with `alpha=1`, geometric means over splits and sets; below 1 is better.
+- Classes: error rate minus that of `alpha=1`, in points, means over splits and sets; below 0 is better.
+- In brackets: the median number of columns. Stability: Nogueira's measure of the columns chosen in different splits.
+- `default` is `SparseRLSRegressor()` or `SparseRLSClassifier()`; `grafting` is `Grafting...CV()`.
+
+The sets were divided in two before anything was run: defaults may be chosen by the first half only.
+"""
+
+
+def main(splits: int, sets: Iterable[RealSet], folder: Path, kinds: Any, reps: int) -> None:
+    results = Results(folder)
+    run(results, sets, splits, kinds)
+    designs = arena_designs.compare(results.parts, reps, kinds)
+    if set(kinds) == set(KINDS):
+        save_page("arena", page(results, sets, designs))
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    if sys.argv[1:] == ["--tiny"]:
-        few = ({name: sets[name]} for sets, name in ((NUMBERS, "diabetes"), (CLASSES, WINE)))
-        main(1, 3, *few)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--rivals", action="store_true")
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--parts", type=Path, default=ROOT / "build" / "arena")
+    given = parser.parse_args()
+    if given.tiny:
+        tiny = [one for one in SETS if one.name in ("diabetes", "breast cancer")]
+        main(1, tiny, given.parts / "tiny", KINDS, 0)
     else:
-        main(*map(int, sys.argv[1:]))
+        main(
+            given.splits, SETS, given.parts, ["rival"] if given.rivals else KINDS, given.repetitions
+        )

@@ -380,22 +380,41 @@ def test_messages_name_what_was_given(estimator, message):
         estimator.fit(X, np.arange(20) % 2)
 
 
-def test_lars_path_is_exact():
-    from sklearn.linear_model import LinearRegression
-    from sklearn.model_selection import LeaveOneOut, cross_val_predict
-
+@pytest.mark.parametrize("l2", [0.0, 0.001, 0.5])
+def test_lars_path_is_exact(l2):
+    """The models are ridge regressions of the standardised columns, the errors those of refits."""
     problem = functional(60, 6, random_state=0)
-    model = LarsSelector(choose="min").fit(problem.X, problem.y)
+    X, y = problem.X, problem.y
+    model = LarsSelector(choose="min", l2=l2).fit(X, y)
+    Z = (X - X.mean(0)) / X.std(0)
+
+    def refit(columns, rows):
+        centre = Z[rows][:, columns].mean(0)
+        A, t = Z[rows][:, columns] - centre, y[rows] - y[rows].mean()
+        penalty = l2 * len(y) * np.eye(len(columns))
+        coef = np.linalg.solve(A.T @ A + penalty, A.T @ t)
+        return lambda these: y[rows].mean() + (Z[these][..., columns] - centre) @ coef
+
+    every = np.arange(len(y))
     for size in model.path_.sizes[1:]:
         columns = list(model.path_.subset(size))
-        out = cross_val_predict(
-            LinearRegression(), problem.X[:, columns], problem.y, cv=LeaveOneOut()
-        )
-        assert model.path_.error(size) == pytest.approx(np.square(problem.y - out).mean())
-        plain = LinearRegression().fit(problem.X[:, columns], problem.y)
-        np.testing.assert_allclose(
-            model.at_size(size).predict(problem.X), plain.predict(problem.X[:, columns])
-        )
+        out = [refit(columns, np.delete(every, i))(i) for i in every]
+        assert model.path_.error(size) == pytest.approx(np.square(y - out).mean())
+        fitted = refit(columns, every)(every)
+        np.testing.assert_allclose(model.at_size(size).predict(X), fitted)
+
+
+def test_the_ridge_of_lars_keeps_predictions_for_unusual_rows_near():
+    """Two nearly equal columns: least squares takes their difference, which is noise."""
+    rng = np.random.default_rng(3)
+    common = rng.standard_normal(40)
+    X = common[:, None] + 1e-3 * rng.standard_normal((40, 2))
+    y, unusual = common + 0.3 * rng.standard_normal(40), np.array([[5.0, -5.0]])
+    off = {
+        l2: abs(LarsSelector(2, choose=2, l2=l2, validation=None).fit(X, y).predict(unusual)[0])
+        for l2 in (0.0, 0.001)
+    }
+    assert off[0.001] < 2 < 100 < off[0.0]
 
 
 def test_lars_goes_to_the_size_that_is_asked_for():
@@ -416,7 +435,7 @@ def test_lars_that_is_asked_little_by_little_is_the_same():
     random = np.random.default_rng(0)
     X = random.standard_normal((300, 150)) @ random.standard_normal((150, 150))
     y = X @ random.standard_normal(150) + random.standard_normal(300)
-    path = LarsSelector(140).fit(X, y).path_
+    path = LarsSelector(140, l2=0).fit(X, y).path_
     scaled = (X - X.mean(0)) / X.std(0)
     order = lars_path(scaled, y - y.mean(), method="lar", max_iter=1000)[1][:140]
     assert list(path.subset(140)) == [int(i) for i in order]

@@ -39,7 +39,12 @@ PLANS = {
     ),
     "grown_networks": (["--tiny"], NONE, "grown-networks", r"\| product, 500 x 20 \| 0 \| "),
     "honest": (["--tiny"], NONE, "honest", r"\| 50 x 1000 \| 15 \| \d"),
-    "arena": (["--tiny"], NONE, "arena", r"\| diabetes \| 1\.00 \("),
+    "arena": (
+        ["--tiny", "--parts", "PARTS"],
+        NONE,
+        "arena",
+        r"\| diabetes \| 300 \| 1 \| 3\.\d+e\+03 \[\d+\] \| ",
+    ),
     "coefficient_coverage": (["2"], NONE, "", r"fixed +8 intervals, [01]\.\d+ cover"),
     "exact_search": (["--tiny"], NONE, "", r"\| 20, independent \| 21 of 21 \|"),
     "strong_search": (["2"], NONE, "", r"\| `strong` \| \d of 2 \|"),

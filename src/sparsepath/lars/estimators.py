@@ -1,7 +1,7 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, li
 from sparsepath.base import Found, Run, Trail, fitting, opened
 from sparsepath.base.least_angle import lars_entries
 from sparsepath.base.linear import LinearFace
-from sparsepath.base.parameters import at_most
+from sparsepath.base.parameters import at_most, number
 from sparsepath.base.selector import SizedSelector
 from sparsepath.base.targets import RegressorFace
 from sparsepath.data.columns import standardise
@@ -32,8 +32,8 @@ ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     """Least angle regression: features in the order in which they enter.
 
-    Features are brought to unit variance. The model of each size is least squares on the features
-    that have entered, and its error is the exact leave-one-out error of that model; one
+    Features are brought to unit variance. The model of each size is ridge regression on the
+    features that have entered, and its error is the exact leave-one-out error of that model; one
     orthogonalisation of the features in their order gives all of them. Ctrl-C keeps the path so
     far.
 
@@ -47,6 +47,10 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
         "min": the size with the minimum error. An integer: this size, or with a warning the nearest
         one on the path. A float below one: the smallest size within this fraction of the minimum.
         A single split has no standard error; "one_se" then means "min", with a warning.
+    l2 : float, default=0.001
+        Ridge penalty: the mean squared error plus ``l2`` times the squared coefficients of the
+        standardised features is minimised. 0: least squares, whose predictions can be far off for
+        rows unlike those of the training data if features are nearly collinear.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the size is chosen: a number of
         folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
@@ -79,6 +83,9 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     ('bmi', 's5', 'bp', 's3')
     """
 
+    _: KW_ONLY
+    l2: float = 1e-3
+
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Follow least angle regression and settle on a size."""
@@ -87,7 +94,8 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
         XT, centre, scale = standardise(X)
         usable = np.flatnonzero(XT.any(1))
         most = at_most("max_features", self.max_features, min(len(usable), len(Y) - 2))
-        model, trail = _LeastSquares(XT, centre, scale, Y[:, 0], most), Trail()
+        alpha = number("l2", self.l2) * len(Y)
+        model, trail = _RidgePath(XT, centre, scale, Y[:, 0], most, alpha), Trail()
 
         def found() -> Found | None:
             return Found.on(trail) if trail.moves or most == 0 else None
@@ -125,7 +133,8 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
             return None
         t, products = self._numbers(y, m)[:, 0], Products(X)
         columns = standardise(X) if any(one.rows is None for one in repetitions) else None
-        return (_again(products, columns, X, t, one, longest) for one in repetitions)
+        l2 = number("l2", self.l2)
+        return (_again(products, columns, X, t, one, longest, l2) for one in repetitions)
 
 
 def _again(
@@ -135,6 +144,7 @@ def _again(
     y: Floats,
     one: Repetition,
     longest: int,
+    l2: float,
 ) -> Searched | None:
     """One repetition; leave-one-out errors need the rows themselves, ``columns``, if these are all.
 
@@ -148,11 +158,12 @@ def _again(
     entering = few.usable[list(_entering(few.Z, few.y, most))]
     if one.rows is None:
         assert columns is not None
-        model = _LeastSquares(*columns, y, most)
+        model = _RidgePath(*columns, y, most, l2 * few.n_rows)
     else:
         XT = np.zeros((X.shape[1], len(few.y)))
         XT[few.usable] = few.Z.T
-        model = _LeastSquares(XT, few.centre, few.scale, few.y, most, few.mean)
+        alpha = l2 * few.n_rows
+        model = _RidgePath(XT, few.centre, few.scale, few.y, most, alpha, few.mean)
     steps = [model.step()]
     for column in entering.tolist():
         model.add(column)
@@ -181,12 +192,13 @@ def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:
         given, asked = len(entered), MORE * asked
 
 
-class _LeastSquares:
-    """Least squares on the first 0, 1, 2, ... columns of an order: X = Q R, leverages from Q.
+class _RidgePath:
+    """Ridge regression on the first 0, 1, 2, ... columns of an order.
 
-    A column is made orthogonal to those before it twice, which is enough for Q to be orthogonal to
-    rounding. If ``mean`` is given, y is centred already, and no row is a sample: there are no
-    leave-one-out errors then.
+    It is least squares with a row sqrt(alpha) for each column below the samples, X = Q R. A column
+    is made orthogonal to those before it twice, which is enough for Q to be orthogonal to rounding;
+    the leverages of the samples are the sums of squares of their rows of Q. If ``mean`` is given, y
+    is centred already, and no row is a sample: there are no leave-one-out errors then.
     """
 
     def __init__(
@@ -196,35 +208,38 @@ class _LeastSquares:
         scale: Floats,
         y: Floats,
         most: int,
+        alpha: float,
         mean: float | None = None,
     ) -> None:
         n = len(y)
-        self.XT, self.centre, self.scale = XT, centre, scale
+        self.XT, self.centre, self.scale, self.root = XT, centre, scale, np.sqrt(alpha)
         self.mean = y.mean() if mean is None else mean
         self.y = y - self.mean if mean is None else y
-        self.Q, self.R, self.z = np.empty((most, n)), np.zeros((most, most)), np.empty(most)
-        self.e, self.p = self.y.copy(), np.full(n, 1.0 - 1.0 / n)  # residuals, 1 - leverages
+        self.Q, self.R, self.z = np.zeros((most, n + most)), np.zeros((most, most)), np.empty(most)
+        # Residuals, of the rows of the penalty too, and 1 - leverages.
+        self.e, self.p = np.append(self.y, np.zeros(most)), np.full(n, 1.0 - 1.0 / n)
         self.order: list[int] = []
 
     def add(self, column: int) -> None:
         """Let a column enter."""
-        k = len(self.order)
-        before, q = self.Q[:k], self.XT[column].copy()
+        n, k = len(self.y), len(self.order)
+        before, q = self.Q[:k], self.Q[k]
+        q[:n], q[n + k] = self.XT[column], self.root
         for _ in range(2):
             along = before @ q
             q -= along @ before
             self.R[:k, k] += along
         self.R[k, k] = np.linalg.norm(q)
         q /= self.R[k, k]
-        self.Q[k], self.z[k] = q, q @ self.y
+        self.z[k] = q[:n] @ self.y
         self.e -= self.z[k] * q
-        self.p -= np.square(q)
+        self.p -= np.square(q[:n])
         self.order.append(column)
 
     def step(self) -> Step:
         """Return the model of the columns so far, with its leave-one-out error."""
-        k, subset = len(self.order), self.order
-        squares = np.square(self.e / np.maximum(self.p, ROOM))
+        n, k, subset = len(self.y), len(self.order), self.order
+        squares = np.square(self.e[:n] / np.maximum(self.p, ROOM))
         error, se = np.inf, np.nan  # a sample that decides its own prediction is not left out
         if self.p.min() > ROOM:
             error, se = mean_and_se(squares)
@@ -232,4 +247,4 @@ class _LeastSquares:
         if k:
             coef = solve_triangular(self.R[:k, :k], self.z[:k, None]) / self.scale[subset, None]
         intercept = self.mean - self.centre[subset] @ coef
-        return Step(tuple(subset), error, se, coef, intercept, np.square(self.e).mean())
+        return Step(tuple(subset), error, se, coef, intercept, np.square(self.e[:n]).mean())
