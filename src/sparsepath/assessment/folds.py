@@ -104,7 +104,9 @@ def parts_of(
             return _singly(X, y, weights)
         return parts_of(LeaveOneGroupOut(), X, y, groups, weights)
     if isinstance(validation, str):
-        return _in_time(n, groups, clusters)
+        if groups is not None:
+            raise InputError("validation='time' uses the order of the rows; remove groups.")
+        return in_time(n)
     if hasattr(validation, "get_n_splits"):
         thin = np.broadcast_to(np.zeros(1), (n, 1)) if isinstance(X, Source) else X
         with warnings.catch_warnings():
@@ -154,20 +156,20 @@ def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
     return [(np.sort(train), np.sort(test)) for train, test in found]
 
 
-def _in_time(n: int, groups: Any, clusters: Rows) -> Parts:
+def in_time(n: int, gap: int = 0) -> Parts:
     """Return parts in time order, each predicted from all rows before it; the first one only
-    trains.
+    trains. The last ``gap`` rows before a part do not train.
 
     The rows of a part form one cluster: errors of neighbouring rows are correlated, so standard
     errors are computed from differences between parts.
     """
-    if groups is not None:
-        raise InputError("validation='time' uses the order of the rows; remove groups.")
-    if n < 3 * TIME_FEWEST:
-        raise InputError(f"validation='time' needs {3 * TIME_FEWEST} rows, and there are {n}.")
-    k = min(TIME_PARTS, n // TIME_FEWEST - 1)
-    splits = list(TimeSeriesSplit(k).split(clusters))
-    together = clusters.copy()
+    fewest = 3 * TIME_FEWEST + gap
+    if n < fewest:
+        raise InputError(f"validation='time' needs {fewest} rows, and there are {n}.")
+    k = min(TIME_PARTS, n // (TIME_FEWEST + gap) - 1) or 1
+    together: Rows = np.arange(n)
+    splits = list(TimeSeriesSplit(k, gap=gap).split(together))
+    clusters = together.copy()
     for _, test in splits:
         together[test] = clusters[test[0]]
     return Parts(splits, f"{k} parts in time order", together)

@@ -29,7 +29,7 @@ EXIT_INTERRUPTED = 130
 SHELLS = ("bash", "zsh", "fish")
 DATA = ("data", "DATA", DATA_FILES)
 MODEL = ("model", "MODEL", "model.json of sparsepath select.")
-COLUMN_TYPES = ("categorical", "ordered", "date_format", "transform_target")
+COLUMN_TYPES = ("categorical", "ordered", "date_format", "transform_target", "lags", "horizon")
 FILE_FORMAT = "delimiter decimal encoding sheet"
 
 
@@ -107,8 +107,9 @@ def command(
 @command(
     [DATA],
     "target event method task=auto validation no-validation null stability coefficients drop rows "
-    " keep-index missing=error dates=error date-format transform-target categorical ordered "
-    f"{FILE_FORMAT} names sample out memory dask resume model-format=json json quiet verbose",
+    "keep-index missing=error dates=error date-format transform-target lags horizon categorical "
+    f"ordered {FILE_FORMAT} names sample out memory dask resume model-format=json json quiet "
+    "verbose",
     examples(
         "select data.csv --target price",
         "select data.csv --target price --out result --missing median",

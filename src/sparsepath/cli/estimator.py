@@ -77,6 +77,9 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
     notes = _complete_classes(options, problem, task, entry)
     rule, validation = options.pop("choose", None), request.validation
     alone = "groups" not in options and not entry.ranks
+    if problem.series is not None:
+        validation = _in_time(problem, request)
+        alone = False
     if validation == "auto" and alone and (when := in_time_order(table.X)) is not None:
         validation = "time"
         notes.append(
@@ -129,6 +132,21 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
         _is_backward(entry, options),
         tuple(notes),
     )
+
+
+def _in_time(problem: Problem, request: SelectionRequest) -> Any:
+    """Return the validation of rows that are used with rows before them."""
+    if request.validation not in ("auto", "time", None):
+        raise InputError(
+            f"--validation {request.validation}: with --lags or --horizon each part is predicted "
+            "from earlier rows (--validation time)."
+        )
+    if request.null or request.halves or request.resamples:
+        raise InputError(
+            "--null, --stability and --coefficients repeat the search on other rows, which have no "
+            "lags; remove them."
+        )
+    return request.validation and "time"
 
 
 def takes_table(problem: Problem) -> bool:

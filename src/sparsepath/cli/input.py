@@ -27,6 +27,7 @@ from sparsepath.report.outcome import Remark
 from sparsepath.tables.cells import RawTable, raw_table
 from sparsepath.tables.dates import DateFormats
 from sparsepath.tables.features import quoted
+from sparsepath.tables.lags import Lags, earlier, history
 
 SAMPLE = 200_000  # rows of a source whose target tells numbers from classes
 CLUSTER_STARTS = 2  # tries to start worker processes
@@ -42,13 +43,25 @@ class TableOptions:
     ordered: Ordered = ()
     date_format: DateFormats = None
     transform_target: str | None = None
+    lags: Mapping[str, int | list[int]] | None = None
+    horizon: int | None = None
+
+    @property
+    def in_time(self) -> bool:
+        """Whether rows are used with the rows before or after them."""
+        return self.lags is not None or self.horizon is not None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of ``TableSelector``; rows and columns are dropped before it."""
         missing = self.missing if self.missing in ("median", "indicator") else "error"
         found = {"missing": missing, "dates": self.dates}
-        more = {"date_format": self.date_format, "transform_target": self.transform_target}
+        more = {
+            "date_format": self.date_format,
+            "transform_target": self.transform_target,
+            "lags": self.lags,
+            "horizon": self.horizon,
+        }
         return found | {name: value for name, value in more.items() if value is not None}
 
 
@@ -84,11 +97,18 @@ class Problem:
     remarks: Sequence[Remark] = ()  # of what was left out
     memory: float | None = None  # bytes, for data that are read in passes
     events: NDArray[np.bool_] | None = None  # of survival times: whether the event happened
+    # With lags: the columns and the target of all rows, from which ``table`` was made.
+    series: RawTable | None = None
 
     @property
     def y(self) -> NDArray[Any]:
         assert self.table.y is not None
         return self.table.y
+
+    @property
+    def fitted_y(self) -> NDArray[Any]:
+        """The target; of survival times with their events."""
+        return self.y if self.events is None else np.column_stack((self.y, self.events))
 
     @property
     def in_passes(self) -> bool:
@@ -100,9 +120,10 @@ class Problem:
         """X, y and more arguments of ``fit``; a source has all of them itself."""
         if self.in_passes:
             return self.table.X, None, {}
+        if self.series is not None:
+            return self.series, self.table.target, {}
         extras = {"sample_weight": self.weights, "groups": self.groups}
-        y = self.y if self.events is None else np.column_stack((self.y, self.events))
-        return self.table.X, y, {name: v for name, v in extras.items() if v is not None}
+        return self.table.X, self.fitted_y, {name: v for name, v in extras.items() if v is not None}
 
     def task(self, task: str) -> TargetTask:
         """Regression or classification, as given or as inferred from the target."""
@@ -156,6 +177,9 @@ def read(source: InputSpec) -> Problem:
         drawn += said
     policy = source.preparing
     table = retyped(table, policy.categorical, policy.ordered)
+    series = None
+    if policy.in_time:
+        table, series = _with_lags(table, source)
     table, remarks = ready(table, policy)
     if policy.transform_target is not None:
         table = as_raw(table, "--transform-target")
@@ -173,6 +197,7 @@ def read(source: InputSpec) -> Problem:
         source.preparing,
         [*_not_features(source), *drawn, *remarks],
         events=events,
+        series=series,
     )
     if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
         raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
@@ -265,6 +290,30 @@ def as_raw(table: Table, option: str) -> Table:
         raise InputError(f"{table.source}: {option} does not work with svmlight files.")
     columns = {str(name): table.X[:, j] for j, name in enumerate(table.names)}
     return replace(table, X=raw_table(columns))
+
+
+def _with_lags(table: Table, source: InputSpec) -> tuple[Table, RawTable]:
+    """Return the table of the rows that have all lags, and the series that it is made of."""
+    given = {
+        "--weights": source.weights,
+        "--groups": source.groups,
+        "--event": source.event,
+        "--sample": source.sample,
+        "--missing drop-rows": source.preparing.missing == "drop-rows",
+    }
+    if wrong := [option for option, value in given.items() if value]:
+        raise InputError(f"--lags and --horizon need all rows in their order; remove {wrong[0]}.")
+    table, policy = as_raw(table, "--lags"), source.preparing
+    lags = Lags.of(policy.lags, policy.horizon or 0)
+    assert lags is not None
+    assert table.y is not None
+    own = raw_table({str(table.target): table.y})
+    series = RawTable([*table.X.cells, *own.cells])
+    places = lags.places(series.columns, str(table.target))
+    made = earlier(series, places, lags.horizon)
+    first = history(places) + lags.horizon
+    y = table.y[first : first + len(made)]
+    return replace(table, X=made, y=y, names=made.columns), series
 
 
 def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:

@@ -208,6 +208,20 @@ COMMAND_OPTIONS = {
         kind="one_of",
         values=("log", "log1p", "sqrt", "auto"),
     ),
+    "lags": CommandOption(
+        DATA,
+        "COL:1-24",
+        "For rows in time order with even steps: also use the values of a column 1 to 24 rows "
+        "before; the target may be one of them. Several between commas. Implies --validation time.",
+        "lags",
+    ),
+    "horizon": CommandOption(
+        DATA,
+        "N",
+        "Predict the target N rows later; its value now is then a feature, too. Implies "
+        "--validation time.",
+        "count",
+    ),
     "categorical": CommandOption(
         DATA, "A,B", "Columns of numbers that are codes of categories, such as zip.", "names"
     ),

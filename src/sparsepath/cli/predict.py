@@ -30,6 +30,7 @@ from sparsepath.models.saved import SavedModel
 from sparsepath.report import figures
 from sparsepath.tables.cells import placed, raw_table
 from sparsepath.tables.dates import dated, written_dates
+from sparsepath.tables.lags import earlier, history
 
 Array = NDArray[Any]
 SURVIVAL = "Cox"  # in the names of estimators whose predictions are risks
@@ -56,6 +57,7 @@ class Predictions:
 
     columns: dict[str, Array]
     error: dict[str, float]
+    judged: int = 0  # rows with a prediction and a true value
 
 
 def load_model(path: Path, size: int | None = None) -> SavedModel:
@@ -109,15 +111,24 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
         read = _raw_blocks
         formats = {f.name: f.format for f in preparation.features_ if f.format}
         given = replace(given, formats=formats)
+    lagged = getattr(model, "lagged_", ())
+    places = [lagged[i] for i in used] if lagged else []
+    if places:  # what is read are the columns that lags are made of
+        names = [*dict.fromkeys(place.column for place in places)]
+        used = np.arange(len(names))
     layout = Layout.of_model(model)
     if layout.numbers:  # the names are for people; the file goes by numbers
         names = [f"x{number}" for number in layout.numbers]
     y, ids, blocks = read(given, layout, names, used)
     if preparation is not None:
         (raw,) = blocks
-        for note in preparation.unseen(raw, used.tolist()):
+        made = earlier(raw, places) if places else raw
+        of = getattr(model, "selected_", used)
+        for note in preparation.unseen(made, of.tolist()):
             say(f"Note: {note}")
         blocks = iter([raw])
+        if history(places) or (lagged and model.horizon_):
+            say(_of_time(model.horizon_, history(places)))
     parts: list[dict[str, Array]] = []
     with placed(given.path), warnings.catch_warnings():
         # The columns are put in the order of the names, but arrays do not carry names.
@@ -131,13 +142,29 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
         shown["prediction"] = written_dates(columns["prediction"], **dates)
     if y is None:
         return Predictions(shown, {})
+    if lagged:
+        first, last = history(places), len(y) - model.horizon_
+        columns = {name: values[first:last] for name, values in columns.items()}
+        columns = {
+            name: values.astype(values[:1].tolist()[0].__class__)
+            for name, values in columns.items()
+        }
+        y = y[first + model.horizon_ :]
     if y.dtype.kind in "biuf" and "label" in columns and columns["label"].dtype.kind not in "biuf":
         y = y.astype(str)
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
             f"{given.path}: target {given.target!r} is text, but the model predicts numbers."
         )
-    return Predictions(shown, figures.on_rows(model, columns, y))
+    return Predictions(shown, figures.on_rows(model, columns, y), len(y))
+
+
+def _of_time(horizon: int, rows: int) -> str:
+    """Say for which rows there are predictions, and of when."""
+    said = [f"each prediction is for {horizon} row{'s' * (horizon != 1)} later"] * (horizon > 0)
+    first = "first row has" if rows == 1 else f"first {rows} rows have"
+    said += [f"the {first} no prediction, for lack of earlier rows"] * (rows > 0)
+    return f"Note: {'; '.join(said)}."
 
 
 def _risks(model: Any, X: Any) -> dict[str, Array]:
@@ -310,10 +337,12 @@ def write(found: Predictions, out: Path | None, as_json: bool, quiet: bool) -> N
     if found.error and not as_json:
         sys.stdout.flush()
         say(
-            f"On {rows:,} rows: {figures.said(found.error)}"
+            f"On {found.judged:,} rows: {figures.said(found.error)}"
             + ("." if quiet else " (honest if the search has not seen these rows).")
         )
 
 
 def _plain(values: Array) -> list[Any]:
-    return [v if isinstance(v, str | int | float) else str(v) for v in values.tolist()]
+    """Values for CSV and JSON; None where there is no prediction."""
+    found = [None if v != v else v for v in values.tolist()]
+    return [v if v is None or isinstance(v, str | int | float) else str(v) for v in found]

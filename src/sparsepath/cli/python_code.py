@@ -67,14 +67,16 @@ def _in_memory(source: InputSpec, outcome: Outcome) -> list[str]:
     table = outcome.table
     if table.converted and not isinstance(outcome.model, TableSelector):
         raise _Unsayable
-    drop = [*dict.fromkeys(table.left_out)]
+    series = source.preparing.in_time
+    drop = [name for name in dict.fromkeys(table.left_out) if not (series and name == table.target)]
     beside = list(table.beside)  # one column if the weights are the groups
     target = f"table[{table.target!r}]"
     if source.event is not None:
         target = f"numpy.column_stack(({target}, {_happened(outcome, beside.pop())}))"
     given = {"sample_weight": source.weights and beside[0], "groups": source.groups and beside[-1]}
     said = "".join(f", {name}=table[{column!r}]" for name, column in given.items() if column)
-    features = f"table.drop(columns={drop!r})"
+    features = f"table.drop(columns={drop!r})" if drop else "table"
+    target = repr(table.target) if series else target
     imports, fitted = _fit(outcome, f"{features}, {target}{said}")
     read = [f"table = {expression}" for expression in _tables(source, outcome)]
     used = [m for m in MODULES if any(f"{m}." in line for line in [*read, target])]

@@ -54,7 +54,7 @@ def select(problem: Problem, request: SelectionRequest) -> Outcome:
     _announce(problem, request, spec, remarks)
     outcome = _search(problem, request, spec, remarks)
     certain = tuple(each for each in suspicious if each.is_certain)
-    if not suspicious or outcome.interrupted:
+    if not suspicious or outcome.interrupted or problem.series is not None:
         return replace(outcome, leaks=certain)
     if _seconds(problem.table.X, spec, request) > MOST_AGAIN:
         return replace(outcome, leaks=certain)
@@ -137,7 +137,7 @@ def _search(
         cut,
         extras,
         coefficients=intervals,
-        y=y,
+        y=None if problem.in_passes else problem.fitted_y,
     )
 
 

@@ -16,6 +16,7 @@ from sparsepath.methods import METHODS, OPTIONS, called_here
 
 TASKS = ("auto", "regression", "classification")
 Reader = Callable[[str, str], Any]  # from an option and what was typed to what it means
+MOST_LAG = 10_000
 MOST_DIGITS = 18  # of a whole number: below 2**63
 LONGEST_VALUE = 40  # characters of a value that a message repeats
 
@@ -325,6 +326,27 @@ def ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(found)
 
 
+def lags(option: str, given: str) -> dict[str, int | list[int]]:
+    """Columns, and how many rows before their values are features too.
+
+    >>> lags("--lags", "load:1-3,load:24,sun:1")
+    {'load': [1, 2, 3, 24], 'sun': 1}
+    """
+    found: dict[str, list[int]] = {}
+    for part in names(option, given):
+        column, colon, steps = part.rpartition(":")
+        first, dash, last = steps.partition("-")
+        low, high = _digits(first), _digits(last if dash else first)
+        if not (colon and column.strip() and low and high and low <= high <= MOST_LAG):
+            raise InputError(
+                f"{option} {cut(given)} must be columns with rows before, as in load:1-24 or "
+                f"'load:1-3,load:24,sun:1'; {MOST_LAG:,} rows are the most."
+            )
+        found[column.strip()] = [*found.get(column.strip(), []), *range(low, high + 1)]
+    whole = {column: steps == [*range(1, len(steps) + 1)] for column, steps in found.items()}
+    return {column: len(s) if whole[column] else s for column, s in found.items()}
+
+
 def date_format(option: str, given: str) -> str | dict[str, str]:
     """Parse one date format for all columns, or formats by column.
 
@@ -402,6 +424,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
     "threshold": threshold,
     "ordered": ordered,
     "date_format": date_format,
+    "lags": lags,
 }
 
 

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sparsepath.assessment.folds import in_time, parts_of
 from sparsepath.assessment.honest import Honest
 from sparsepath.assessment.leaks import suspects
 from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validated
@@ -49,6 +50,7 @@ from sparsepath.system.json_files import plain
 from sparsepath.tables.cells import RawTable, names_of, table_of
 from sparsepath.tables.dates import check_formats
 from sparsepath.tables.features import target_numbers
+from sparsepath.tables.lags import Lags, after_history, earlier, history
 from sparsepath.tables.preparation import TablePreparation
 
 BENEATH = {"validation": None, "choose": "min"}
@@ -94,11 +96,19 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Scale on which the target is fitted. Predictions and honest errors are in its own units;
         predictions are medians if the errors are symmetric on that scale. "auto": the scale,
         including none, with the least squared error of the search after Box and Cox.
+    lags : dict of str to int or list of int, optional
+        Earlier values that are features, for rows in time order with even steps: ``{"load": 24}``
+        adds the load 1 to 24 rows before, ``{"load": [1, 168]}`` that of these two. The target may
+        be among them if ``y`` is the name of its column. Rows without all of them are not used.
+    horizon : int
+        How many rows after a row the target lies that is predicted from it. With 1 or more, the
+        target's own value in the row is known, and a feature if ``y`` is the name of its column.
     choose : str, int, float or None
         Rule that chooses the size; None: that of ``selector``.
     validation : "auto", int, "loo", splitter or None
         Outer splits for the honest error: a number of folds ("auto": that of ``selector``), a
-        scikit-learn splitter, or a list of splits.
+        scikit-learn splitter, or a list of splits. With ``lags`` or ``horizon``, "auto" is "time",
+        training rows end before the first target that is left out, and random folds are refused.
     callback : callable, optional
         Called with the path so far; a true return value stops the search.
 
@@ -110,6 +120,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Fitted preparation.
     selector_ : selector
         Fitted selector on the numeric columns.
+    lagged_ : tuple of (str, int)
+        With ``lags`` or ``horizon``: for each column of the path the column of the table, and how
+        many rows before.
     transform_ : str or None
         Scale on which the target was fitted: "log", "log1p", "sqrt" or None.
     models_ : dict of size to Predictor
@@ -146,6 +159,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     max_categories: int = 30
     date_format: Any = None
     transform_target: str | None = None
+    lags: Any = None
+    horizon: int = 0
     choose: Any = None
     validation: Any = "auto"
     callback: Any = None
@@ -197,7 +212,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             The table. Results of ``open``, pyarrow datasets, polars lazy frames and Dask data
             frames are read in passes.
         y : array, str or None
-            The target. For data that are read in passes also the name of its column, or None.
+            The target. For data frames and data that are read in passes also the name of its
+            column; for the latter also None.
         sample_weight : array, optional
             Sample weights, for selectors that support them.
         groups : array, optional
@@ -228,8 +244,14 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 "use compare, which prepares a table for each method."
             )
         check_formats(self.date_format)
-        table = table_of(X, self.date_format)
-        names = names_of(X)
+        table, y, target = _with_target(table_of(X, self.date_format), y)
+        names = names_of(X) if target is None else table.columns
+        lags = Lags.of(self.lags, self.horizon)
+        if lags is not None:
+            table, y, names = self._in_time(lags, X, y, target, sample_weight, groups)
+        elif target is not None:
+            table = RawTable(cell for cell in table.cells if cell.name != target)
+            names = table.columns
         if not is_classifier(beneath):
             y, self._dates = target_numbers(y, self.date_format)
         prepared = self._preparation.fit(table)
@@ -255,10 +277,65 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         rule, self.honest_ = self._rule(), None
         if self.path_.complete:
-            self.path_, self.honest_ = validated(self, self.path_, rule, Given(table, y, given))
+            searcher, parts = self, None
+            if lags is not None:
+                searcher, parts = self._of_made_columns(), self._parts_in_time(len(table))
+            self.path_, self.honest_ = validated(
+                searcher,
+                self.path_,
+                rule,
+                Given(table, y, given),
+                accept=self.__dict__.update,
+                parts=parts,
+            )
             inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})
             inner._take(len(inner.selected_))
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+
+    def _in_time(
+        self, lags: Lags, X: Any, y: Any, target: str | None, sample_weight: Any, groups: Any
+    ) -> tuple[RawTable, Any, list[str]]:
+        """Return the rows with all lags, and their targets ``horizon`` rows later."""
+        if sample_weight is not None or groups is not None:
+            raise InputError("lags and horizon exclude sample_weight and groups; remove them.")
+        raw = table_of(X, self.date_format)
+        self.lagged_ = lags.places(raw.columns, target)
+        made = earlier(raw, self.lagged_, lags.horizon)
+        first = history(self.lagged_) + lags.horizon
+        return made, np.asarray(y)[first : first + len(made)], made.columns
+
+    def _of_made_columns(self) -> "TableSelector":
+        """Return a selector of columns that are there already, lags and all."""
+        plain = copy.copy(self)
+        plain.lags, plain.horizon = None, 0
+        del plain.lagged_
+        return plain
+
+    def _parts_in_time(self, rows: int) -> Any:
+        """Return parts in time order; training rows end before the first target left out."""
+        if self.validation is None:
+            return None
+        if not isinstance(self.validation, str) or self.validation == "loo":
+            if hasattr(self.validation, "split"):
+                return parts_of(self.validation, np.zeros((rows, 1)), np.zeros(rows))
+            raise InputError(
+                f"validation={self.validation!r}: with lags or horizon rows are validated in time "
+                "order; use validation='time'."
+            )
+        return in_time(rows, gap=max(self.horizon - 1, 0))
+
+    def _history(self, X: Any, wanted: Sequence[int] | None = None) -> Any:
+        """Return the table with its lags, for the rows that have them."""
+        lagged = getattr(self, "lagged_", None)
+        if lagged is None:
+            return X
+        places = lagged if wanted is None else [lagged[i] for i in wanted]
+        return earlier(table_of(X, self.date_format), places) if places else X
+
+    def _for_all_rows(self, found: Any) -> Any:
+        """Return predictions with gaps for the first rows, which have no history."""
+        lagged = getattr(self, "lagged_", ())
+        return after_history(found, history(lagged[i] for i in self.selected_)) if lagged else found
 
     def _fit_beneath(self, inner: Any, Z: Floats, y: Any, known: dict[str, Any]) -> Any:
         """The selector fitted to the target on its scale, with models of the target itself."""
@@ -332,8 +409,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         The values of a column that get an indicator are determined from all rows.
         """
-        for name in ("date_format", "transform_target"):
-            if getattr(self, name) is not None:
+        for name in ("date_format", "transform_target", "lags", "horizon"):
+            if getattr(self, name):
                 raise InputError(f"{name} needs data in memory; remove it.")
         refuse_source(self._selector, source)
         if source.names is None:
@@ -430,7 +507,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             Samples.
         """
         check_is_fitted(self)
-        return self.preparation_.transform(X)
+        return self.preparation_.transform(self._history(X))
 
     def _as_numbers(self, X: Any, y: Any) -> tuple[Floats, Any, Any]:
         """Return what the selector beneath was fitted to, and it with the names of its columns."""
@@ -446,7 +523,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     def _needed(self, X: Any) -> Floats:
         """Return the numeric columns, reading only the table columns in use."""
         check_is_fitted(self)
-        return self.preparation_.some(X, self.selected_.tolist())
+        wanted = self.selected_.tolist()
+        return self.preparation_.some(self._history(X, wanted), wanted)
 
     def _at_sizes(self, X: Any) -> tuple[Floats, dict[int, Any]]:
         """Return the numeric columns and the inner selector at every size."""
@@ -461,7 +539,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         X : data frame with the columns in use, or array
             Samples.
         """
-        return self._calibrated().predict(self._needed(X))
+        return self._for_all_rows(self._calibrated().predict(self._needed(X)))
 
     @_beneath("decision_function")
     def decision_function(self, X: Any) -> Any:
@@ -472,7 +550,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         X : data frame with the columns in use, or array
             Samples.
         """
-        return self._used().decision_function(self._needed(X))
+        return self._for_all_rows(self._used().decision_function(self._needed(X)))
 
     @_beneath("predict_proba")
     def predict_proba(self, X: Any) -> Any:
@@ -483,7 +561,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         X : data frame with the columns in use, or array
             Samples.
         """
-        return self._calibrated().predict_proba(self._needed(X))
+        return self._for_all_rows(self._calibrated().predict_proba(self._needed(X)))
 
     @_beneath("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
@@ -494,7 +572,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         X : data frame with the columns in use, or array
             Samples.
         """
-        return self._calibrated().predict_log_proba(self._needed(X))
+        return self._for_all_rows(self._calibrated().predict_log_proba(self._needed(X)))
 
     def _calibrated(self) -> Any:
         """Return the inner selector with the model in use, and its calibrated slope."""
@@ -521,10 +599,14 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         X : data frame with the columns in use, or array
             Samples.
         y : array
-            Targets.
+            Targets of the rows; with a horizon those of later rows count.
         sample_weight : array, optional
             Sample weights.
         """
+        if hasattr(self, "lagged_"):
+            first = history(self.lagged_[i] for i in self.selected_)
+            Z = self._needed(X)[: len(y) - first - self.horizon]
+            return float(self._calibrated().score(Z, np.asarray(y)[first + self.horizon :]))
         return float(self._calibrated().score(self._needed(X), y, sample_weight))
 
     def transform(self, X: Any) -> Any:
@@ -542,6 +624,18 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         names = [str(self.feature_names_in_[i]) for i in self.selected_]
         return nw.from_native(X, eager_only=True).select(names).to_native()
+
+
+def _with_target(table: RawTable, y: Any) -> tuple[RawTable, Any, str | None]:
+    """Return the table, the target, and the name of its column if it is one of the table."""
+    if not isinstance(y, str):
+        return table, y, None
+    if y not in table.columns:
+        raise InputError(f"y={y!r}: the table has no column of this name.")
+    cell = table.cells[table.columns.index(y)]
+    if cell.n_missing:
+        raise InputError(f"y={y!r} is missing in {cell.n_missing} rows; remove these rows.")
+    return table, cell.values, y
 
 
 def _in_features(

@@ -26,6 +26,7 @@ from sparsepath.system.files import replacing
 from sparsepath.system.json_files import canonical, check, checksum, parse, plain, versions_in_use
 from sparsepath.tables.cells import cells_of, text_names_of
 from sparsepath.tables.features import DATE_PARTS, DATES, MISSING
+from sparsepath.tables.lags import LaggedColumn, after_history, earlier, history
 from sparsepath.tables.preparation import TablePreparation
 
 SCHEMA = "sparsepath/model"
@@ -69,6 +70,9 @@ MODEL_SCHEMA = {
     "classes": (None, [(str, bool, int, float)]),
     # Of a target of dates: predictions are days since 1970-01-01.
     "dates?": (None, {"kind": {"date", "time"}, "format": str}),
+    # Of a table in time order: for each feature a column and how many rows before, and how many
+    # rows later the target lies.
+    "lags?": (None, {"columns": [{"column": str, "lag": int}], "horizon": int}),
     "size": int,
     # For classes: what multiplies scores before the logistic function, and the score above which
     # the second of the two classes is predicted.
@@ -98,6 +102,10 @@ class SavedModel:
     dates_ : dict of str to str or None
         Of a target of dates, which is predicted as days since 1970-01-01: their kind ("date" or
         "time") and format.
+    lagged_ : tuple of (str, int)
+        For models with lags: for each feature a column, and how many rows before.
+    horizon_ : int
+        How many rows later the target lies.
     layout_ : Layout
         How the columns of the data are identified.
     preparation_ : TablePreparation
@@ -111,6 +119,8 @@ class SavedModel:
     classes_: NDArray[Any]
     estimator_: str
     dates_: dict[str, str] | None
+    lagged_: tuple[LaggedColumn, ...] = ()
+    horizon_: int = 0
     layout_: Layout
     preparation_: TablePreparation
 
@@ -126,6 +136,10 @@ class SavedModel:
         if content["classes"] is not None:
             self.classes_ = np.array(content["classes"])
         self.dates_ = content.get("dates")
+        lags = content.get("lags")
+        if lags is not None:
+            self.lagged_ = tuple(LaggedColumn(**each) for each in lags["columns"])
+            self.horizon_ = int(lags["horizon"])
         self._content = content
         sizes = [each["size"] for each in content["models"]]
         self._subsets = {
@@ -147,6 +161,9 @@ class SavedModel:
             _expect(len(self.preparation_.features_) == n, "a preparation of all features")
         _expect(names is None or len(names) == n, "a name for every feature")
         _expect(len(self.layout_.numbers) in (0, n), "a number for every feature")
+        lagged = self.lagged_ or (LaggedColumn("", 0),) * n
+        _expect(len(lagged) == n and min(e.lag for e in lagged) >= 0, "lags of every feature")
+        _expect(not self.lagged_ or hasattr(self, "preparation_"), "a preparation of the lags")
         _expect(len(set(sizes)) == len(sizes), "one model of each size")
         _expect(classes is None or len(classes) > 1, "two classes or more")
         outputs = None if classes is None else 1 if len(classes) == 2 else len(classes)
@@ -190,6 +207,7 @@ class SavedModel:
                 "preparation": None if preparation is None else plain(preparation.to_dict()),
                 "classes": None if classes is None else _labels(classes),
                 "dates": getattr(model, "_dates", None),
+                **_of_time(model),
                 "size": len(model.selected_),
                 "models": [
                     {
@@ -204,8 +222,11 @@ class SavedModel:
         )
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
+        wanted = self.selected_.tolist()
         if hasattr(self, "preparation_"):
-            X = self.preparation_.some(X, self.selected_.tolist())
+            if self.lagged_ and wanted:
+                X = earlier(X, [self.lagged_[i] for i in wanted])
+            X = self.preparation_.some(X, wanted)
         else:
             X = self._columns(X)
         return np.asarray(self.models_[len(self.selected_)].predict(X)).reshape(X.shape[0], -1)
@@ -250,8 +271,14 @@ class SavedModel:
         """
         out = self._outputs(X)
         if not hasattr(self, "classes_"):
-            return out[:, 0] if out.shape[1] == 1 else out
-        return self.classes_[winners(out - self._threshold_at(len(self.selected_)))]
+            return self._for_all_rows(out[:, 0] if out.shape[1] == 1 else out)
+        label = self.classes_[winners(out - self._threshold_at(len(self.selected_)))]
+        return self._for_all_rows(label)
+
+    def _for_all_rows(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Return predictions with gaps for the first rows, which have no history."""
+        rows = history(self.lagged_[i] for i in self.selected_) if self.lagged_ else 0
+        return after_history(found, rows)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return class probabilities, one column per class.
@@ -264,7 +291,7 @@ class SavedModel:
         if not hasattr(self, "classes_"):
             raise AttributeError("a model of numbers has no predict_proba.")
         slope = self._slope_at(len(self.selected_))
-        return np.exp(log_probabilities(self._outputs(X), slope))
+        return self._for_all_rows(np.exp(log_probabilities(self._outputs(X), slope)))
 
     def _slope_at(self, size: int) -> float:
         return float(self._entry(size).get("slope", USUAL_SLOPE))
@@ -287,7 +314,7 @@ class SavedModel:
         if not hasattr(self, "classes_"):
             raise AttributeError("a model of numbers has no decision_function.")
         out = self._outputs(X)
-        return out[:, 0] if out.shape[1] == 1 else out
+        return self._for_all_rows(out[:, 0] if out.shape[1] == 1 else out)
 
     def at_size(self, size: int) -> "SavedModel":
         """Return a copy that uses the model of another size.
@@ -440,6 +467,14 @@ def _check_features(features: list[dict[str, Any]]) -> None:
         _expect(all(isinstance(value, str) == (wanted is str) for value in fill), "fitting fills")
         most = len(each["values"]) if kind == "date" else 1
         _expect(len(fill) in (0, most), "fitting fills")
+
+
+def _of_time(model: Any) -> dict[str, Any]:
+    """Return lags and horizon, for models of earlier rows."""
+    lagged = getattr(model, "lagged_", ())
+    columns = [{"column": each.column, "lag": each.lag} for each in lagged]
+    horizon = getattr(model, "horizon_", getattr(model, "horizon", 0))
+    return {"lags": {"columns": columns, "horizon": int(horizon)}} if lagged else {}
 
 
 def _of_classes(model: Any, size: int) -> dict[str, float]:
