@@ -16,7 +16,6 @@ from sparsepath import (
     load_model,
 )
 
-
 pytestmark = pytest.mark.validated
 
 
