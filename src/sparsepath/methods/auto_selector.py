@@ -28,13 +28,16 @@ from sparsepath.base.parameters import count, positive
 from sparsepath.base.run import parameters_of, seed_of
 from sparsepath.base.selector import SizedSelector
 from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.data.classes import USUAL_SLOPE
 from sparsepath.data.names import NumberedNames
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 from sparsepath.methods.comparison import Comparison, Contestant, contestant_of
+from sparsepath.methods.final_model import Boosted, check_final, honest_boosting
 from sparsepath.methods.table import METHODS
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.penalties import penalty_matters
 from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.interrupts import Interruptible
 from sparsepath.system.number_format import brief
 
 # In the order of preference: name on the comparison, name in the table, parameters.
@@ -86,12 +89,14 @@ class _AutoSelector(SizedSelector):
     time_budget: float | None = None
     random_state: Any = 0
     n_threads: int | None = None
+    final: str | None = None
 
     @fitting
     def fit(self, X: Any, y: Any, groups: Vector = None) -> Self:
         """Try the methods, and settle on one of them and on a size."""
         given, X = opened(self, X, y, groups=groups)
         self._check_target(y, X.shape[0])
+        check_final(self.final)
         if self.max_features is not None:
             count("max_features", self.max_features, 0)
         seed = seed_of(self.random_state)
@@ -137,7 +142,26 @@ class _AutoSelector(SizedSelector):
                 if run.stopped:
                     break
                 paths[name] = path
-        return run.settle()
+        run.settle()
+        return self if self.final is None else self._boosted(given)
+
+    def _boosted(self, given: Given) -> Self:
+        """Put boosting in the place of the model of the selected size."""
+        size, judged, path = len(self.selected_), self.honest_ is not None, self.path_
+        self.honest_ = None
+        model = Boosted.of(self, given.X, np.asarray(given.y).ravel(), path.seed)
+        self.path_ = path.replaced(_models={**path._models, size: model})
+        self.__dict__.update(_slopes={**getattr(self, "_slopes", {}), size: USUAL_SLOPE})
+
+        def told(done: int, of: int) -> object:
+            return self.callback is not None and self.callback(self.path_)
+
+        if judged and path.complete:
+            with Interruptible():
+                self.honest_ = honest_boosting(self, given, self.validation, told)
+            if self.honest_ is None:
+                warn_user("interrupted: the final model has no honest error.")
+        return self
 
     def expected_seconds(self, X: Any) -> float:
         """About the CPU seconds of one search with each method, without the honest error."""
@@ -333,6 +357,11 @@ class AutoSelectorRegressor(RegressorFace, _AutoSelector):
         For the methods that draw random numbers.
     n_threads : int, optional
         Number of threads or worker processes. Affects speed only.
+    final : {"boosting"}, optional
+        The model of the selected size: that of the method, or "boosting", scikit-learn's
+        HistGradientBoosting on the selected columns. Its honest error repeats everything, with the
+        choice of the method and of the size, without each fold: some six times the work. Other
+        sizes, and the errors on the path, are those of the method.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the method and the size are chosen: a
         number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy
@@ -402,6 +431,11 @@ class AutoSelectorClassifier(ClassifierFace, _AutoSelector):
         For the methods that draw random numbers.
     n_threads : int, optional
         Number of threads or worker processes. Affects speed only.
+    final : {"boosting"}, optional
+        The model of the selected size: that of the method, or "boosting", scikit-learn's
+        HistGradientBoosting on the selected columns. Its honest error repeats everything, with the
+        choice of the method and of the size, without each fold: some six times the work. Other
+        sizes, and the errors on the path, are those of the method.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the method and the size are chosen: a
         number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy
