@@ -136,30 +136,35 @@ def main() -> None:
     rates = {s: f.rate[max(f.path.sizes)] for s, f in runs.items()}
     page = f"""# Floating RLS: Figure 4 of Pahikkala, Airola and Salakoski
 
-Written by `experiments/floating_rls.py`. MNIST, five against the rest, {len(rows)} training and {len(test[1])} test images, penalty 1, raw
-pixels, criterion leave-one-out squared error. The leave-one-out error is the criterion of the search; the test error is the mean
-squared error on images that no search has seen (the paper: "Mean squared error is used to measure performance"). The paper's model has no
-intercept; the figure and the columns "intercept" are with one. Greedy and floating to {arguments.size} features, exchanges to {arguments.swaps}.
+Written by `experiments/floating_rls.py`.
+
+## What holds
+
+- *Floating has the lower leave-one-out error.* Holds: lower at {loo[0]} of {loo[2]} sizes, higher at {loo[1]}; with an intercept lower at
+  {loo_intercept[0]}, higher at {loo_intercept[1]}.
+- *Floating has the lower test error at small sizes.* {few[0]} features: lower at {few[1]} sizes, higher at {few[2]}.
+- *Slightly worse test error near 100 features.* {last[0]} features: lower at {last[1]} sizes, higher at {last[2]}, mean difference {last[3]:+.5f}.
+- *The cost of floating is a small factor.* {ratio:.2f} here; the paper's figure shows about three.
+
+## Errors by size
 
 {save_figure(draw(runs), "floating_rls")}
 
 {table(header, lines)}
 
+Test error by range of sizes: number of sizes at which floating is lower / higher, and mean of greedy minus floating:
+
+{table(["sizes", "without intercept (the paper's)", "with intercept"], ranges)}
+
 Floating made {drops} removals (without intercept) and took {ratio:.2f} times the CPU time of greedy. Exchanges to {arguments.swaps} features took
 {runs["swap"].seconds / runs["forward"].seconds:.1f} times that of all of greedy. Error rates at the last size, with intercept:
 {", ".join(f"{TITLES[s]} {rate:.4f}" for s, rate in rates.items())}.
 
-Test error by range of sizes: the number of sizes at which floating is lower / higher, and the mean of greedy minus floating:
+## Protocol
 
-{table(["sizes", "without intercept (the paper's)", "with intercept"], ranges)}
-
-## What holds
-
-- *Floating has the lower leave-one-out error.* Lower at {loo[0]} of {loo[2]} sizes, higher at {loo[1]}; with intercept lower at
-  {loo_intercept[0]}, higher at {loo_intercept[1]}.
-- *Floating has the lower test error at small sizes.* {few[0]} features: lower at {few[1]} sizes, higher at {few[2]}.
-- *Slightly worse test error near 100 features.* {last[0]} features: lower at {last[1]} sizes, higher at {last[2]}, mean difference {last[3]:+.5f}.
-- *The cost of floating is a small factor.* {ratio:.2f} here; the paper's figure shows about three.
+MNIST, five against the rest, {len(rows)} training and {len(test[1])} test images, penalty 1, raw pixels. The search minimises the leave-one-out squared error (LOO);
+the test error is the mean squared error on images that no search has seen. The paper's model has no intercept; the figure and the columns "intercept" are with one.
+Greedy and floating to {arguments.size} features, exchanges to {arguments.swaps}.
 """
     save_page("floating_rls", page)
 

@@ -34,7 +34,8 @@ def ridge_logistic(X, y, l2):
 
 
 def lasso(X, y, l1):
-    model = GraftingClassifier(l1=l1, standardize=False, tol=1e-6, n_threads=1).fit(X, y)
+    model = GraftingClassifier(l1=l1, standardize=False, tol=1e-6, n_threads=1, validation=None)
+    model.fit(X, y)
     return np.append(model.coef_[0], model.intercept_)
 
 

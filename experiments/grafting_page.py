@@ -229,35 +229,43 @@ def page(settings, fig2, fig3, on_c, penalties):
     searched = {letter for _, letter in penalties}
     skipped = ", ".join(NAMES[x] for x in "ab" if x not in searched)
     not_run = [f"{NAMES[x]} on {name}" for (name, x), lines in fig3.items() if not len(lines)]
+    made = " --quick" if settings.quick else " --tiny" if settings.tiny else ""
     return f"""# Grafting: the paper's experiments
 
-Perkins, Lacker and Theiler (2003). Made by `experiments/grafting.py{" --quick" if settings.quick else " --tiny" if settings.tiny else ""}`; seeds are fixed. Means ± standard errors.
+Perkins, Lacker and Theiler (2003). Written by `experiments/grafting.py{made}`. Means ± standard errors over instances.
+
+## What holds
+
+Figure 2, which penalty with how many irrelevant features:
+
+{chr(10).join(verdict2(fig2))}
+
+Figure 3 and Table 3, errors, features, saliency and times:
+
+{chr(10).join([*verdict3(fig3), *verdict_times(fig3)])}
 
 ## Table 1: what each penalty is for
 
-The paper's judgements, and what they rest on here.
+The paper's judgements, and where they are seen here.
 
 | | L0 | L1 | L2 | here |
 | --- | --- | --- | --- | --- |
 | models pragmatic reasons for selection | yes | no | no | `feature_costs` are factors of l0 |
 | models reasons of performance | no | yes | yes | |
 | sparse solutions | yes | yes | no | by the criterion |
-| most features relevant | OK | good | excellent | next section, no irrelevant features |
-| most features irrelevant | poor | good | OK | next section: L0 is better than L2 there |
+| most features relevant | OK | good | excellent | Figure 2, no irrelevant features |
+| most features irrelevant | poor | good | OK | Figure 2: L0 is better than L2 there |
 | convex | no | yes | yes | by the criterion |
 | numerical friendliness | poor | good | excellent | L1 and L2 end with a certificate (`dual_gap_`), L0 without |
 
-## Figure 2: which regulariser, with how many irrelevant features
-
-{settings.sets} training sets of 20 samples per cell, test sets of 2000; the figures are test errors. Lambdas and the subset size
-were tuned on {settings.tune} other sets (7 values each; the size on half of them). 'none' is a ridge of 1e-5, since separable data have no
-unregularised optimum; O0 is backward elimination with that ridge.
+## Figure 2: test errors by penalty and irrelevant features
 
 {table(["sd", "irrelevant", *METHODS], rows2)}
 
-{chr(10).join(verdict2(fig2))}
-
 ![Figure 2](grafting_figure2.png)
+
+{settings.sets} training sets of 20 samples per cell, test sets of 2000. Lambdas and the subset size were tuned on {settings.tune} other sets (7 values each; the size on half of
+them). "none" is a ridge of 1e-5, because separable data have no unregularised optimum; O0 is backward elimination with that ridge.
 
 ## Table 2: penalties by five-fold cross-validation
 
@@ -265,35 +273,27 @@ Error rates in five folds of the first training set, over eight l1 and four l0 (
 
 {table(["data", "graft", "printed l1, l0", "found l1, l0", "error of the printed", "error of the found"], found_table(penalties))}
 
-## Figure 3 and Table 3: error, features, saliency, seconds
-
-Parameters of Table 2, as printed; errors on test data that no method saw. Instances of A, B and C are new draws, those of D and E are random
-splits of one data set, so that their standard errors are too small.{f" Not run: {', '.join(not_run)}." if not_run else ""} SVMs on
-standardised features, gamma = 1 / (number of features). CPU seconds of one thread on a shared machine.
-
-(c) and (d) run L-BFGS-B over all weights, split into positive and negative parts, and prune below 1e-4 of the largest; (d) has ten
-hidden units and stops after 5000 iterations at most. (g) and (h) select ten features; (g) does so by the accuracy in three folds of
-the training data, as scikit-learn's `SequentialFeatureSelector` would, with kernel matrices that are built up feature by
-feature: its seconds are fewer, about half, than that class needs.
+## Figure 3: error, features, saliency, seconds
 
 {table(["data", "algorithm", "instances", "test error", "features", "saliency", "seconds"], rows3)}
 
-{chr(10).join(verdict3(fig3))}
-
 ![Figure 3](grafting_figure3.png)
+
+The penalties are those printed in Table 2; test data are new to every method. A, B and C are drawn anew for each instance. D and E are random splits of one data set, so their
+standard errors are too small. SVMs see standardised features, with gamma = 1 / (number of features). (c) and (d) run L-BFGS-B on all weights, split into positive and negative
+parts, and prune below 1e-4 of the largest; (d) has ten hidden units and at most 5000 iterations. (g) and (h) select ten features; (g) by the accuracy in three folds of the training
+data.{f" Not run: {', '.join(not_run)}." if not_run else ""}
 
 ### Table 3: seconds, and gradient descent over grafting
 
-The paper's are all in Matlab; here (c) and (d) are SciPy's compiled L-BFGS-B on split weights, which has no kinks. The MLP column of the paper ends with B, because its gradient descent did not converge on C, D and E; here it does.
+CPU seconds of one thread on a shared machine. In the paper everything is Matlab; here (c) and (d) are SciPy's compiled L-BFGS-B. The paper's gradient descent for networks
+did not converge on C, D and E; here it does.
 
 {table(["data", "(a) s", "(b) s", "(c) s", "(d) s", "(c) / (a)", "(d) / (b)", "paper: (c) / (a)", "paper: (d) / (b)"], times_of(fig3))}
 
-{chr(10).join(verdict_times(fig3))}
-
 ## Data set C with smaller l1
 
-l0 = 0.001, as printed; networks of at most 30 connections. At the printed l1 (linear 0.2, MLP 0.1) no gradient of the empty
-model exceeds l1, and the model stays empty.
+At the printed l1 (linear 0.2, MLP 0.1) no gradient of the empty model exceeds l1, and the model stays empty. l0 = 0.001, as printed; networks of at most 30 connections.
 
 {table(["graft", "l1", "test error", "features", "saliency"], [[kind, l1, f"{e:.3f}", f"{k:.1f}", f"{s:.2f}"] for kind, l1, e, k, s in on_c])}
 
