@@ -285,10 +285,11 @@ Ten stratified folds. On each training part the penalty is chosen by leave-one-o
 until all are in. Columns are standardised inside the model, because the data files hold unscaled values. Neither the search nor the penalty sees the test
 folds. The file of australian has 690 rows, the paper 683; the 780 features of the paper's mnist5 are those that are not constant.
 
-The procedure takes two lines for a data set; `path_.honest_errors` are the errors on the test folds:
+The procedure takes three lines for a data set; `path_.honest_errors` are the errors on the test folds:
 
 ```python
-model = SparseRLSClassifier(n, alpha="loo", loss="zero_one", choose=n, validation=StratifiedKFold(10))
+given = {{"loss": "zero_one", "validation": StratifiedKFold(10)}}
+model = SparseRLSClassifier(n, alpha="loo", choose=n, **given)
 model.fit(X, y).path_.plot()
 ```
 """
