@@ -205,10 +205,14 @@
 
   function weighed(weight, largest) {
     const cell = make("span", weight.toPrecision(2), { class: "weighed" });
-    const bar = make("span", undefined, { class: weight < 0 ? "weight minus" : "weight", "aria-hidden": "true" });
-    bar.style.width = `${(3 * Math.abs(weight)) / (largest || 1)}em`;
-    cell.append(bar);
+    cell.append(bar(weight, largest));
     return cell;
+  }
+
+  function bar(value, largest) {
+    const made = make("span", undefined, { class: value < 0 ? "weight minus" : "weight", "aria-hidden": "true" });
+    made.style.width = `${(3 * Math.abs(value)) / (largest || 1)}em`;
+    return made;
   }
 
   function explain() {
@@ -275,7 +279,12 @@
       const per = data.units && data.units[p] ? ` per ${data.units[p]}` : "";
       if (!Array.isArray(c)) return brief(c) + per;
       const list = make("ul", undefined, { class: "parts" });
-      c.forEach(([label, b]) => list.append(make("li", `${label} ${brief(b)}${label === "value" ? per : ""}`)));
+      const most = Math.max(...c.map(([, b]) => Math.abs(b)), 0);
+      c.forEach(([label, b]) => {
+        const item = make("li", `${label} ${brief(Number(b.toPrecision(3)))}${label === "value" ? per : ""}`);
+        item.append(bar(b, most));
+        list.append(item);
+      });
       return list;
     };
     at("features").style.setProperty("--name", `${Math.min(longest + 2, 28)}ch`);
@@ -306,8 +315,8 @@
     if (errors[k] !== null) { dot.setAttribute("cx", x(size)); dot.setAttribute("cy", y(errors[k])); }
     confusion(k);
     probabilities(k);
-    at("which").textContent = predict === null ? "" : `Downloads of the model and "Predict by hand" are of the recommended model with ${count(data.chosen)}.`
-      + (size === data.chosen ? "" : ` The model with ${count(size)}: sparsepath export result/model.json --size ${size} --to c.`);
+    downloads(size);
+    byHand(size);
     [...at("path").tBodies[0].rows].forEach((row, r) => (r === k ? row.setAttribute("aria-current", "true") : row.removeAttribute("aria-current")));
     map();
   }
@@ -391,20 +400,22 @@
     return lines.join("\n") + "\n";
   }
 
-  function downloads() {
-    const files = { "path.csv": csv, "path.json": () => JSON.stringify(data, null, 1) };
-    const called = { c: "model.c", sql: "model.sql", javascript: "model.js", python: "model.py", json: "model.formula.json", onnx: "model.onnx" };
+  const FILES = { c: "model.c", sql: "model.sql", javascript: "model.js", python: "model.py", json: "model.formula.json", onnx: "model.onnx" };
+  function downloads(size) {
+    const programs = data.programs[size] || {}, files = { "path.csv": csv, "path.json": () => JSON.stringify(data, null, 1) };
     const content = { onnx: (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) };
-    Object.entries(data.programs).forEach(([language, text]) => {
-      files[called[language]] = () => (content[language] ? content[language](text) : text);
+    Object.entries(programs).forEach(([language, text]) => {
+      files[FILES[language]] = () => (content[language] ? content[language](text) : text);
     });
-    Object.entries(files).forEach(([name, content]) => {
+    at("downloads").replaceChildren(...Object.entries(files).map(([name, content]) => {
       const link = make("a", `Download ${name}`, { href: "#", download: name });
       link.addEventListener("click", () => {
         link.href = URL.createObjectURL(new Blob([content()], { type: name.endsWith(".onnx") ? "application/octet-stream" : "text/plain" }));
       });
-      at("downloads").append(link);
-    });
+      return link;
+    }));
+    at("which").textContent = Object.keys(programs).length ? `The programs are the model with ${count(size)}, the size that the slider shows.`
+      : Object.keys(data.programs).length ? `The model with ${count(size)} as a program: sparsepath export result/model.json --size ${size} --to c` : "";
   }
 
   function aside() {
@@ -425,12 +436,19 @@
     });
   }
 
-  function byHand() {
-    if (predict === null || predict.inputs.length === 0 || predict.inputs.length > 60) return;
-    at("by-hand").hidden = false;
+  // What is typed stays when the size changes.
+  const typed = {};
+  function byHand(size) {
+    const predict = predictors[size];
+    at("by-hand").hidden = !predict || predict.inputs.length === 0 || predict.inputs.length > 60;
+    at("inputs").replaceChildren();
+    if (at("by-hand").hidden) return;
+    at("of-size").textContent = `With the model of ${count(size)}${size === data.chosen ? ", the recommended one" : ""}. The values are typical of the data (median, or most frequent); change them.`;
     predict.inputs.forEach((name, i) => {
-      const field = make("div"), { kind, values } = predict.kinds[i], id = `in-${i}`;
-      const choices = kind === "flag" ? ["true", "false"] : values;
+      const field = make("div"), { kind, values, unit } = predict.kinds[i], id = `in-${i}`;
+      const known = data.starts && data.starts[name];
+      // The model may have no number of its own for the most frequent value.
+      const choices = kind === "flag" ? ["true", "false"] : [...new Set([...(values || []), ...(known ? [known.start] : [])])];
       let input;
       if (kind === "choice" || kind === "flag") {
         input = make("select", undefined, { id });
@@ -438,42 +456,43 @@
       } else {
         input = make("input", undefined, kind === "date" ? { id, type: "date" } : { id, type: "number", step: "any" });
       }
-      const unit = predict.kinds[i].unit;
-      const hint = make("span", "", { class: "soft", id: `hint-${i}`, role: "status" }), known = data.starts && data.starts[name];
-      if (known) input.value = known.start;
+      const hint = make("span", "", { class: "soft", id: `hint-${i}`, role: "status" });
+      if (typed[name] !== undefined) input.value = typed[name];
+      else if (known) input.value = known.start;
+      input.addEventListener("input", () => (typed[name] = input.value));
       input.setAttribute("aria-describedby", hint.id);
       field.append(make("label", unit && !name.includes(unit) ? `${name}, in ${unit}` : name, { for: id }), input, hint);
       at("inputs").append(field);
     });
-    const typed = (i) => {
+    predicted();
+  }
+
+  function predicted() {
+    const predict = predictors[sizes[place]];
+    const value = (i) => {
       const text = at(`in-${i}`).value, kind = predict.kinds[i].kind;
       if (text === "") return kind === "number" ? NaN : null;
       return kind === "number" ? Number(text) : kind === "flag" ? text === "true" : text;
     };
-    const outside = (i) => {
-      const known = data.starts && data.starts[predict.inputs[i]], value = typed(i);
-      if (!known || known.low === undefined || value === null || Number.isNaN(value)) return "";
-      return value < known.low || value > known.high ? `outside the data (${brief2(known.low)} to ${brief2(known.high)})` : "";
-    };
-    const brief2 = (value) => (typeof value === "number" ? brief(value) : value);
-    const update = () => {
-      const row = Object.create(null); // in which "__proto__" is a name like any other
-      predict.inputs.forEach((name, i) => (row[name] = typed(i)));
-      try {
-        const found = predict(row);
-        const shares = predict.probabilities ? predict.probabilities(row) : null;
-        at("predicted").textContent = shares ? `${found} (${predict.classes.map((c, j) => `${c} ${(100 * shares[j]).toFixed(1)} %`).join(", ")})`
-          : typeof found !== "number" ? String(found)
-            : data.survival ? `risk score ${found.toFixed(3)}: the hazard is ${brief(Number(Math.exp(found).toPrecision(3)))} times that of an average row` : brief(found);
-      } catch {
-        at("predicted").textContent = "fill in every value";
-      }
-      predict.inputs.forEach((_, i) => (at(`hint-${i}`).textContent = outside(i)));
-    };
-    at("inputs").addEventListener("submit", (event) => event.preventDefault());
-    at("inputs").addEventListener("input", update);
-    update();
+    const end = (bound) => (typeof bound === "number" ? brief(bound) : bound);
+    const row = Object.create(null); // in which "__proto__" is a name like any other
+    predict.inputs.forEach((name, i) => {
+      const known = data.starts && data.starts[name], given = (row[name] = value(i));
+      const judged = known && known.low !== undefined && given !== null && !Number.isNaN(given);
+      at(`hint-${i}`).textContent = judged && (given < known.low || given > known.high) ? `outside the data (${end(known.low)} to ${end(known.high)})` : "";
+    });
+    try {
+      const found = predict(row);
+      const shares = predict.probabilities ? predict.probabilities(row) : null;
+      at("predicted").textContent = shares ? `${found} (${predict.classes.map((c, j) => `${c} ${(100 * shares[j]).toFixed(1)} %`).join(", ")})`
+        : typeof found !== "number" ? String(found)
+          : data.survival ? `risk score ${found.toFixed(3)}: the hazard is ${brief(Number(Math.exp(found).toPrecision(3)))} times that of an average row` : brief(found);
+    } catch {
+      at("predicted").textContent = "fill in every value";
+    }
   }
+  at("inputs").addEventListener("submit", (event) => event.preventDefault());
+  at("inputs").addEventListener("input", predicted);
 
   at("size").max = sizes.length - 1;
   at("size").addEventListener("input", () => go(Number(at("size").value)));
@@ -481,10 +500,8 @@
   at("find").addEventListener("input", map);
   curve();
   path();
-  downloads();
   run();
   aside();
   explain();
-  byHand();
   go(place);
 })();

@@ -31,7 +31,7 @@ def page(summary: Mapping[str, Any], mark: str = MARK) -> str:
     style = (here / "page.css").read_text("utf-8")
     code = (here / "page.js").read_text("utf-8")
     body = (here / "page.html").read_text("utf-8")
-    program = _embedded(summary["programs"].get("javascript", "const predict = null;"))
+    program = _embedded(_predictors(summary["programs"]))
     parts = {
         "{{policy}}": policy(program, code),
         "{{mark}}": mark,
@@ -46,6 +46,13 @@ def page(summary: Mapping[str, Any], mark: str = MARK) -> str:
     }
     # One pass over the template, so that no text of the data is ever taken for a place.
     return re.sub(r"\{\{\w+\}\}", lambda found: parts[found[0]], body)
+
+
+def _predictors(programs: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a script with the predict function of every size."""
+    own = {size: made["javascript"] for size, made in programs.items() if "javascript" in made}
+    blocks = (f"{{\n{text}\npredictors[{size}] = predict;\n}}\n" for size, text in own.items())
+    return "const predictors = {};\n" + "".join(blocks)
 
 
 def _embedded(text: str) -> str:

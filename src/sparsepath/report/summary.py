@@ -21,7 +21,7 @@ confusion, reliability, labels
     Per size the confusion table of held-out rows, rows being classes; for two classes by tenths of
     the probability of the second its mean, the share of the class and the rows; the classes.
 starts
-    For the features of the chosen size a typical value and the range of the data.
+    For the features a typical value and the range of the data.
 units
     Of the features, empty where unknown.
 weights, rises, alike, sketches, classes, target, survival
@@ -35,7 +35,8 @@ frequencies, stand_ins, stability, null
 run
     Versions, parameters, seed, fingerprint, the command.
 programs
-    The model in use in other languages, by name; ONNX, if it is installed, in base 64.
+    By size and language the models of the path as programs; ONNX, if it is installed, in base 64.
+    Sizes far from the chosen one are missing where the page would become too large.
 """
 
 import base64
@@ -63,6 +64,7 @@ MOST_CLASSES = 8  # in a confusion table
 HIGH_RATE = 3  # times the mean rate of events, at the top of a picture
 MOST_LISTED = 120  # features with a picture, and names of columns that are listed for a reason
 LARGEST_PROGRAM = 150_000  # characters of a program that a page carries
+ALL_PROGRAMS = 75_000  # of all of them
 
 
 def summary(
@@ -136,7 +138,7 @@ def summary(
             "versions": dict(path.versions),
             "parameters": {key: _said(value) for key, value in path.parameters.items()},
         },
-        "programs": {} if model is None else _programs(model),
+        "programs": {} if model is None else _programs(model, path.sizes, chosen),
     }
 
 
@@ -163,7 +165,7 @@ def _in_the_data(
         "target": [near, far],
         "survival": times,
         "rows_seen": len(some.y),
-        "starts": _starts(path, chosen, some.X),
+        "starts": _starts(path, drawn, some.X),
     }
 
 
@@ -204,10 +206,10 @@ def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
     }
 
 
-def _starts(path: SelectionPath, size: int, X: Any) -> dict[str, Any]:
-    """Return for each feature of a size a typical value, and the range of the data."""
+def _starts(path: SelectionPath, features: Sequence[int], X: Any) -> dict[str, Any]:
+    """Return for each feature a typical value, and the range of the data."""
     found: dict[str, Any] = {}
-    for i in path.subset(size):
+    for i in features:
         kind = "number"
         values: Any
         if isinstance(X, RawTable):
@@ -331,11 +333,24 @@ def _over_halves(stability: Any, names: Sequence[str]) -> dict[str, Any]:
     return {"frequencies": frequencies, "stand_ins": stand_ins, "stability": halves}
 
 
-def _programs(model: Any) -> dict[str, str]:
+def _programs(model: Any, sizes: Sequence[int], chosen: int) -> dict[str, dict[str, str]]:
+    """Return the models as programs, those next to the chosen size first."""
+    found: dict[str, dict[str, str]] = {}
+    room = ALL_PROGRAMS
+    for size in sorted(sizes, key=lambda size: (abs(size - chosen), size)):
+        made = _in_languages(model, size)
+        room -= sum(map(len, made.values()))
+        if room < 0 and size != chosen:
+            break
+        found[str(size)] = made
+    return found
+
+
+def _in_languages(model: Any, size: int) -> dict[str, str]:
     found = {}
     for language in LANGUAGES_SHOWN:
         try:
-            text = model.export(language)
+            text = model.export(language, size=size)
         except SparsepathError:  # a model that cannot be written is shown all the same
             continue
         text = text if isinstance(text, str) else base64.b64encode(text).decode("ascii")
