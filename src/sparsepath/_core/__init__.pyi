@@ -11,6 +11,7 @@ from sparsepath._core import (
     grafting as grafting,
     gram_search as gram_search,
     leave_one_out as leave_one_out,
+    logistic as logistic,
     losses as losses,
     neighbors as neighbors,
     pairs as pairs,

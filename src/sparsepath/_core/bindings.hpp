@@ -19,5 +19,6 @@ void bind_neighbors(nanobind::module_& m);
 void bind_data(nanobind::module_& m);
 void bind_rbf(nanobind::module_& m);
 void bind_exact(nanobind::module_& m);
+void bind_logistic(nanobind::module_& m);
 
 }  // namespace sparsepath

@@ -22,4 +22,5 @@ NB_MODULE(_core, m) {
     submodule("data", "Passes over matrices of any real type.", sparsepath::bind_data);
     submodule("rbf", "Solvers of RBF networks.", sparsepath::bind_rbf);
     submodule("exact", "Best subsets of every size by branch and bound.", sparsepath::bind_exact);
+    submodule("logistic", "Logistic models of the columns of a path.", sparsepath::bind_logistic);
 }

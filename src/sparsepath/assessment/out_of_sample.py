@@ -23,6 +23,7 @@ squared distance of the probability of the second to 0 or 1, with more the squar
 probabilities, summed over classes) and, with two classes, AUC. They are means over samples; AUC is
 a mean over parts, weighted by their samples. ``calibration.py`` converts scores to probabilities.
 If the estimator has ``validation``, each part is judged with the calibration of the other parts.
+Logarithms of odds are not calibrated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -254,6 +255,8 @@ class Ways(Protocol):
 
     estimators: Mapping[Any, Any]  # those to be searched with in every part, by name
     names: Sequence[Any]  # of the ways, the preferred one first
+    # Of outputs that are logarithms of odds, whatever the search minimises; None: see yardstick_of.
+    yardstick: Yardstick | None
 
     def outputs(
         self, name: Any, found: Searched, train: Rows, test: Rows
@@ -264,6 +267,8 @@ class Ways(Protocol):
 
 class OneWay:
     """A procedure that is done in one way."""
+
+    yardstick: Yardstick | None = None
 
     def __init__(self, estimator: Any) -> None:
         self.estimators: Mapping[Any, Any] = {None: estimator}
@@ -345,7 +350,9 @@ def left_out(
     X, y, given, weight = data_by_rows(X, y, given, LOADED if shorter is None else 0)
     n, in_passes = len(y), isinstance(X, Source)
     classes = is_classifier(estimator)
-    stick = yardstick_of(estimator) if yardstick is None else YARDSTICKS[yardstick]
+    ways = _ways_of(estimator, X, y, given)
+    own_stick = ways.yardstick or yardstick_of(estimator)
+    stick = own_stick if yardstick is None else YARDSTICKS[yardstick]
     query = groups if stick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
     truth = Truth.of(y, is_class=classes, query=query)
     if repeats is None and isinstance(validation, Integral):
@@ -353,7 +360,6 @@ def left_out(
     repeats = 1 if stick.by_part or repeats is None else repeats
     found = parts_of(validation, X, y, groups, weight, classes=classes, repeats=repeats)
     splits, clusters = found.splits, found.clusters.copy()
-    ways = _ways_of(estimator, X, y, given)
     done = {}
     for name, each in ways.estimators.items():
         path = None if paths is None else paths.get(name)
@@ -383,8 +389,7 @@ def left_out(
     # What a calibration weighs by: classes alike, if the decision is to be good in each of them.
     sides = balancing(truth, by_class) if yardstick_of(estimator).balanced else by_class
     folds = len(splits) // found.repeats
-    logits = stick == YARDSTICKS["logistic"]
-
+    logits = stick == YARDSTICKS["logistic"] or ways.yardstick is not None
     calibrated = has_path(estimator) and not logits and _is_calibrated(estimator)
 
     def judged(way: Any, of: _Tried) -> tuple[LeftOut, JudgedWay]:

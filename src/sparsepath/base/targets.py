@@ -153,9 +153,10 @@ class ClassifierFace(ClassifierMixin):
         """Return class probabilities, one column per class.
 
         They are the logistic function (softmax for three or more classes) of a slope times the
-        scores. The slope and the offset of each class, which is part of the intercept, minimise
-        the log loss on the samples that validation holds out. Without validation the slope is 2,
-        there is no offset, and the probabilities are not calibrated. With ``class_weight``, or
+        scores. For logistic models the slope is 1. For others the slope and the offset of each
+        class, which is part of the intercept, minimise the log loss on the samples that
+        validation holds out. Without validation the slope is then 2, there is no offset, and the
+        probabilities are not calibrated. With ``class_weight``, or
         ``loss="balanced"``, they belong to the classes with these weights.
 
         Parameters

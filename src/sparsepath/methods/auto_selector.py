@@ -60,6 +60,8 @@ TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
 class MethodWays:
     """All ways of all methods; a way is a method and one of its own ways."""
 
+    yardstick = None
+
     def __init__(self, methods: Mapping[str, Any], X: Any, y: Any, given: Any) -> None:
         self._ways: dict[str, Ways] = {}
         for name, each in methods.items():

@@ -224,6 +224,8 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
             if alpha not in self.paths_:
                 known = ", ".join(map(repr, self.paths_))
                 raise InputError(f"no path for alpha={alpha!r}; there is one for {known}.")
+            if alpha != self.alpha_:  # scores of another scale
+                other._slopes, other._thresholds = {}, {}
             other._paths = self.paths_
             other.alpha_ = other.refit_alpha_ = alpha
             other.path_ = other._paths[alpha]

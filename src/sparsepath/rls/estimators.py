@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,23 +34,21 @@ from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
 from sparsepath.rls.design import Design
-from sparsepath.rls.engines import make_design
 from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.fitting import fit_source
 from sparsepath.rls.penalties import (
     AUTO,
+    MOST_SAMPLES,
     PLAIN,
-    SEARCHES,
+    ClassPenalties,
     GivenPenalties,
     Penalties,
     PenaltyGrid,
     penalty_matters,
-    refitted,
     scale_of,
 )
 from sparsepath.rls.resampling import search_many
 from sparsepath.system.arrays import Floats, Vector
-from sparsepath.system.threads import Threads
 
 
 @dataclass(eq=False, repr=False)
@@ -63,6 +61,7 @@ class PredictingRLS(SparseRLS):
     fit_intercept: bool = True
     memory_budget: float | None = None
     _reads_in_passes = True
+    _grid: ClassVar[type[PenaltyGrid]] = PenaltyGrid
 
     @fitting
     def fit(
@@ -109,19 +108,22 @@ class PredictingRLS(SparseRLS):
         raise NotImplementedError
 
     def _automatic(self, design: Design) -> list[float]:
-        """Return two penalties for the searches if honest errors can choose between them."""
+        """Return the penalties of the searches of ``alpha="auto"``."""
         n, p = design.n_samples, design.n_features
-        few = penalty_matters(n, p) and is_validated(self, n)
-        if isinstance(design, StreamDesign) or not few:
+        if isinstance(design, StreamDesign) or not is_validated(self, n):
             return [PLAIN]
-        return [scale_of(design) * alpha for alpha in SEARCHES]
+        return self._grid.searches(n, p, scale_of(design))
+
+    def _is_refitted(self, n_samples: int, n_features: int) -> bool:
+        """Return whether ``alpha="auto"`` fits the columns of a search again."""
+        return penalty_matters(n_samples, n_features)
 
     def _is_loaded(self, source: Source) -> bool:
         """Return whether a small source is read into memory, so that honest errors can choose the
         penalty.
         """
         m, n = source.shape
-        automatic = isinstance(self.alpha, str) and self.alpha == AUTO and penalty_matters(m, n)
+        automatic = isinstance(self.alpha, str) and self.alpha == AUTO and self._is_refitted(m, n)
         return automatic and m * n <= LOADED and is_validated(self, m)
 
     def _fit_loaded(self, source: Source, groups: Any) -> Self:
@@ -143,16 +145,12 @@ class PredictingRLS(SparseRLS):
             return None
         other = clone(self)
         X = check_features(other, X, reset=True)
-        if not penalty_matters(*X.shape):
+        if not self._is_refitted(*X.shape):
             return None
         weights = check_weights(given.get("sample_weight"), X.shape[0])
         _, labels = other._aims(y, weights)
         weights = other._class_weighted(labels, weights)
-        scale = float(weights.sum())
-        if not self.standardize:
-            design = make_design(X, weights, Threads(1), fit_intercept=self.fit_intercept)
-            scale = scale_of(design)
-        return PenaltyGrid(self, X, self._aims_again(y, X.shape[0]), weights, scale)
+        return self._grid(self, X, self._aims_again(y, X.shape[0]), weights)
 
     def _of_way(
         self,
@@ -166,20 +164,17 @@ class PredictingRLS(SparseRLS):
         ``path`` is the choice of the search alone; ``paths`` are the known paths.
         """
         way: Penalties = judged.way
+        ways = self._ways(given.X, given.y, given.more)
+        assert ways is not None
         known = {**getattr(self, "_paths", {}), **paths}
-        other = quiet_copy(self).set_params(alpha=way.search)
+        if len(ways.estimators) == 1:
+            known[way.search] = path
         if way.search not in known:
+            other = quiet_copy(self).set_params(alpha=way.search)
             new = other.fit(given.X, given.y, **given.more).path_
             same = {"feature_names": path.feature_names, "data": path.data}
             known[way.search] = new.replaced(**same)
-        found = known[way.search]
-        if way.refit != way.search:
-            X = check_features(other, given.X, reset=True)
-            weights = check_weights(given.more.get("sample_weight"), X.shape[0])
-            Y, labels = other._aims(given.y, weights)
-            weights = other._class_weighted(labels, weights)
-            options = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-            found = refitted(found, way.refit, X, Y, weights, **options)
+        found = ways.refitted(known[way.search], way.refit)
         return found, {"alpha_": way.search, "refit_alpha_": way.refit, "_paths": known}
 
     def _search_many(
@@ -223,7 +218,7 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
     alpha : float, list of float, "auto" or "loo", default=1.0
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
         with the selected ones are skipped. "auto": two searches with penalties that depend on
-        the data, and refits of their columns with seven penalties; of the combinations whose
+        the data, and refits of their columns with five; of the combinations whose
         lowest honest error is within one standard error of the lowest of all, the strongest
         penalty is used (with ``choose="min"`` the lowest). Without validation, with ten
         samples or more per column, with more than 10,000 samples, and with data read in passes,
@@ -342,7 +337,9 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
     """Ridge classification on few features, selected by exact cross-validation.
 
     Ridge regression on targets +1 and -1, one per class against the rest when there are more than
-    two; all classes share the chosen features. The search is that of ``SparseRLSRegressor``.
+    two; all classes share the chosen features. The search is that of ``SparseRLSRegressor``. With
+    ``alpha="auto"`` the models are logistic (multinomial) ones of the selected features, and sizes
+    are chosen by their log loss, or by the loss of the search if that counts errors.
 
     Parameters
     ----------
@@ -363,12 +360,12 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
     alpha : float, list of float, "auto" or "loo", default=1.0
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
         with the selected ones are skipped. "auto": two searches with penalties that depend on
-        the data, and refits of their columns with seven penalties; of the combinations whose
-        lowest honest error is within one standard error of the lowest of all, the strongest
-        penalty is used (with ``choose="min"`` the lowest). Without validation, with ten
-        samples or more per column, with more than 10,000 samples, and with data read in passes,
-        "auto" means 1.0. A list: one search per
-        penalty, chosen from likewise, or without validation the best pair of penalty and
+        the data (one with 1.0 if there are ten samples or more per column), and logistic models
+        of their columns with two penalties; of the combinations whose lowest honest log loss is
+        within one standard error of the lowest of all, the strongest penalty is used (with
+        ``choose="min"`` the lowest). Without validation, with more than 10,000 samples, and with
+        data read in passes, "auto" means 1.0. A list: one search per penalty, chosen from
+        likewise but without logistic models, or without validation the best pair of penalty and
         size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
         features that are not forbidden.
     search : {"forward", "floating", "backward", "swap", "strong", "exact"}, default="forward"
@@ -484,6 +481,10 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
     class_weight: Any = None
     threshold: Any = None
     _known = CLASSES
+    _grid = ClassPenalties
+
+    def _is_refitted(self, n_samples: int, n_features: int) -> bool:
+        return n_samples <= MOST_SAMPLES
 
     def _class_weighted(self, labels: NDArray[Any], weights: Floats) -> Floats:
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)

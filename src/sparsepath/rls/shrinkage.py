@@ -28,25 +28,25 @@ Subsets = Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Chain:
+class Chain:
     """Columns in order of entry, and their number at each size."""
 
     columns: Indices
     sizes: tuple[int, ...]
 
 
-def _chains(subsets: Subsets) -> Iterator[_Chain]:
+def chains(subsets: Subsets) -> Iterator[Chain]:
     """Return one chain if the subsets are nested in order of entry; else one per subset."""
     largest = tuple(subsets[max(subsets)])
     if all(tuple(subset) == largest[: len(subset)] for subset in subsets.values()):
-        yield _Chain(np.array(largest, dtype=np.intp), tuple(subsets))
+        yield Chain(np.array(largest, dtype=np.intp), tuple(subsets))
         return
     for size, subset in subsets.items():
-        yield _Chain(np.array(subset, dtype=np.intp), (size,))
+        yield Chain(np.array(subset, dtype=np.intp), (size,))
 
 
-class Refits:
-    """Ridge models of subsets of columns, fitted to some samples.
+class ScaledColumns:
+    """Columns of some samples, centred and scaled as the penalty has them.
 
     Parameters
     ----------
@@ -66,17 +66,41 @@ class Refits:
         counted = weights > 0
         if not counted.all():
             X, Y, weights = X[counted], Y[counted], weights[counted]
-        self._X, self._weights, self._total = X, weights, float(weights.sum())
+        self._X, self._Y, self._weights, self._total = X, Y, weights, float(weights.sum())
         self._fit_intercept, self._standardize = fit_intercept, standardize
-        self._mean = weights @ Y / self._total if fit_intercept else np.zeros(Y.shape[1])
-        self._y = Y - self._mean
+
+    def _columns(self, which: Indices) -> tuple[Floats, Floats, Floats]:
+        """Return columns, and the centres and scales that made them."""
+        X, w = dense_columns(self._X, which), self._weights
+        centre = w @ X / self._total if self._fit_intercept else np.zeros(len(which))
+        X = X - centre
+        if self._fit_intercept:  # a mean is rounded to 1e-16 of itself
+            left = w @ X / self._total
+            X, centre = X - left, centre + left
+        squares = w @ X**2
+        scale = np.ones(len(which))
+        if self._standardize:
+            live = ~is_constant(squares, squares + self._total * centre**2) & (squares > 0)
+            scale[live] = np.sqrt(self._total / squares[live])
+        return X * scale, centre, scale
+
+
+class Refits(ScaledColumns):
+    """Ridge models of subsets of columns, fitted to some samples; see ``ScaledColumns``."""
+
+    def __init__(
+        self, X: Any, Y: Floats, weights: Floats, *, fit_intercept: bool, standardize: bool
+    ) -> None:
+        super().__init__(X, Y, weights, fit_intercept=fit_intercept, standardize=standardize)
+        mean = self._weights @ self._Y / self._total
+        self._mean = mean if fit_intercept else np.zeros(Y.shape[1])
 
     def outputs(self, subsets: Subsets, alphas: Sequence[float], X: Any) -> dict[int, Floats]:
         """Return the outputs for other samples, by size: penalties x samples x targets."""
         found: dict[int, Floats] = {}
-        for chain in _chains(subsets):
-            Z, c, centre, scale = self._columns(chain.columns)
-            other = (_dense(X, chain.columns) - centre) * scale
+        for chain in chains(subsets):
+            Z, c, centre, scale = self._products(chain.columns)
+            other = (dense_columns(X, chain.columns) - centre) * scale
             every = np.zeros((len(alphas), len(chain.columns) + 1, len(other), c.shape[1]))
             for i, (L, z) in enumerate(_factors(Z, c, alphas)):
                 q = _solved(L, other.T)
@@ -88,29 +112,20 @@ class Refits:
     def models(self, subsets: Subsets, alpha: float) -> dict[int, tuple[Floats, Floats]]:
         """Return coefficients (columns x targets) in units of the data and intercept, by size."""
         found: dict[int, tuple[Floats, Floats]] = {}
-        for chain in _chains(subsets):
-            Z, c, centre, scale = self._columns(chain.columns)
+        for chain in chains(subsets):
+            Z, c, centre, scale = self._products(chain.columns)
             [(L, z)] = _factors(Z, c, [alpha])
             for k in chain.sizes:
                 w = scale[:k, None] * _solved(L[:k, :k], z[:k], transposed=True)
                 found[k] = w, self._mean - centre[:k] @ w
         return found
 
-    def _columns(self, which: Indices) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return products of some columns with each other and the targets; centres and scales."""
-        X, w = _dense(self._X, which), self._weights
-        centre = w @ X / self._total if self._fit_intercept else np.zeros(len(which))
-        X = X - centre
-        if self._fit_intercept:  # a mean is rounded to 1e-16 of itself
-            left = w @ X / self._total
-            X, centre = X - left, centre + left
-        squares = w @ X**2
-        scale = np.ones(len(which))
-        if self._standardize:
-            live = ~is_constant(squares, squares + self._total * centre**2) & (squares > 0)
-            scale[live] = np.sqrt(self._total / squares[live])
-        Z = np.sqrt(w)[:, None] * X * scale
-        return Z, Z.T @ (np.sqrt(w)[:, None] * self._y), centre, scale
+    def _products(self, which: Indices) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return Z and c, and the centres and scales of the columns."""
+        X, centre, scale = self._columns(which)
+        root = np.sqrt(self._weights)[:, None]
+        Z = root * X
+        return Z, Z.T @ (root * (self._Y - self._mean)), centre, scale
 
 
 def _factors(Z: Floats, c: Floats, alphas: Sequence[float]) -> Iterator[tuple[Floats, Floats]]:
@@ -134,6 +149,6 @@ def _solved(L: Floats, b: Floats, *, transposed: bool = False) -> Floats:
     return np.asarray(dtrtrs(L, b, lower=1, trans=int(transposed))[0])
 
 
-def _dense(X: Any, which: Indices) -> Floats:
+def dense_columns(X: Any, which: Indices) -> Floats:
     part = X[:, which]
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
