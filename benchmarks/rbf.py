@@ -14,13 +14,14 @@ from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "experiments"))
+from rbf_printed import solve_printed
 from slow_twins import rbf as twin
 from sparsepath import SparseRBFRegressorCV
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.barrier import Budget, start
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import solve
-from sparsepath.rbf.printed import solve_printed
 
 R, T = 380.0, 0.13
 PLAIN = {
