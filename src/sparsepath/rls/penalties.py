@@ -24,7 +24,7 @@ means; spectra of both halves, a standard error is 0.03):
     0.01 alone                                     0.99        0.96      0.98
     1 and 0.01; the least of all                   0.97        1.04      1.05
 
-Error rate and log loss of two classes less those of alpha = 1, in points and nats, and the error
+Binary error rate and log loss less those of alpha = 1, in points and nats, and the error
 rate of three to ten classes (a standard error is 1 for wide data; "wide" has columns >= rows):
 
     searches and refits                       chosen on      judged on      wide    many classes
