@@ -1,6 +1,7 @@
 """Validation of data that are read in passes: held-out parts and shared computations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,12 +10,31 @@ from sklearn.base import is_classifier
 
 from sparsepath.assessment.folds import Parts, parts_of
 from sparsepath.assessment.repetitions import FEW_SAMPLES, Repetition, Searched, Shorter
-from sparsepath.assessment.streamed_outputs import Models, PartOutputs
+from sparsepath.assessment.streamed_outputs import PartOutputs, linear_models
 from sparsepath.assessment.validation import wanted
 from sparsepath.data.moments import Cells
 from sparsepath.data.row_values import SourceRows
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
+from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import Step
+
+
+@dataclass(eq=False)
+class SharedValidation:
+    """Takes the place of the validation of a selector beneath another, which is what is validated.
+
+    It has the parts to hold out, and keeps the computation that the search shares with them.
+    """
+
+    parts: Parts | None
+    shorter: Shorter | None = None
+
+    def __call__(
+        self, path: SelectionPath, rule: Any, shorter: Shorter | None = None, **_: Any
+    ) -> tuple[SelectionPath, None]:
+        self.shorter = shorter
+        return path, None
 
 
 def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts | None:
@@ -22,10 +42,12 @@ def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts
 
     Few samples are validated in memory, several times; see ``repetitions.data_by_rows``.
     """
+    if isinstance(beneath := estimator._validated, SharedValidation):
+        return beneath.parts
     asked = wanted(estimator, len(source))
     if asked is None or len(source) <= FEW_SAMPLES:
         return None
-    y, weights = SourceRows(source, estimator.n_threads).targets()
+    y, weights = SourceRows(source, getattr(estimator, "n_threads", None)).targets()
     given = None if (weights == 1).all() else weights
     try:
         parts = parts_of(asked, source, y, groups, given, classes=is_classifier(estimator))
@@ -49,11 +71,13 @@ def part_cells(source: Source, parts: Parts | None) -> Cells:
 
 
 def shorter_in_passes(
-    source: Source, parts: Parts, search: Callable[[Any, int], tuple[Models, int | None] | None]
+    source: Source,
+    parts: Parts,
+    search: Callable[[Any, int], tuple[Mapping[int, Step], int | None] | None],
 ) -> Shorter:
     """Return a function that computes repetitions without each part from shared sums.
 
-    ``search`` returns the models that an estimator finds without a part, and the size at which the
+    ``search`` returns the steps that an estimator finds without a part, and the size at which the
     method ended if it determines it; None if there is no shared computation.
     """
 
@@ -64,9 +88,10 @@ def shorter_in_passes(
             if found is None:
                 yield None
                 continue
-            models, own = found
-            outputs.add(part, models)
-            subsets = {size: tuple(columns.tolist()) for size, (columns, _, _) in models.items()}
-            yield Searched(subsets, {}, partial(outputs, part), own=own)
+            steps, own = found
+            outputs.add(part, linear_models(steps))
+            subsets = {size: step.subset for size, step in steps.items()}
+            errors = {size: step.error for size, step in steps.items()}
+            yield Searched(subsets, errors, partial(outputs, part), own=own)
 
     return shorter

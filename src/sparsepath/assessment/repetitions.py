@@ -171,8 +171,10 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
     def outputs(rows: Rows) -> Mapping[int, Floats]:
         if isinstance(X, Source) and path is not None:
             some, place = np.unique(rows, return_inverse=True)
-            at = PartOutputs(X, [some])
-            at.add(0, linear_models(dict(zip(path.sizes, path.steps, strict=True))))
+            steps = dict(zip(path.sizes, path.steps, strict=True))
+            data, steps = last._steps_in_passes(X) if hasattr(last, "_at_sizes") else (X, steps)
+            at = PartOutputs(data, [some])
+            at.add(0, linear_models(steps))
             return {size: _in_order(out[place], last, classes) for size, out in at(0).items()}
         if path is None:
             return {len(columns): _columns(model, rows_of(X, rows), classes)}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,8 @@ class HeldPart:
             yield replace(slab, start=slab.start + self.start)  # parts know their own numbers
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        return self.data.cells(names)
+        for cells, slab in self.data.cells(names):
+            yield cells, replace(slab, start=slab.start + self.start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,7 @@ class FramePart:
     frame: Any
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
+    start: ClassVar[int] = 0
 
     @property
     def n_rows(self) -> int:
@@ -242,26 +244,23 @@ class ClusterSource(Source):
 
     def prepared_part(self, part: Any, features: Any) -> Any:
         """Return a partition as numbers, kept on its worker; parts of files are read."""
-        if self.client is None:
-            import dask
-
-            data = dask.delayed(numbered, pure=False)(part.data, features)
-            return replace(part, data=dask.persist(data, scheduler="threads")[0])
-        if hasattr(part.data, "read"):
-            return replace(part, data=PreparedPart(part.data, features))
-        return replace(part, data=self.client.submit(numbered, part.data, features, pure=False))
+        kind = PreparedPart if hasattr(part.data, "n_rows") else numbered
+        return self.over(part, kind, features)
 
     def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
         """Return some rows of a partition, on its worker."""
-        given = rows, 0, y
-        if self.client is None:
-            import dask
+        return Partition(self.over(part, RowsOfPart, rows, 0, y).data, start, len(rows))
 
-            data = dask.delayed(RowsOfPart, pure=False)(part.data, *given)
-            return Partition(dask.persist(data, scheduler="threads")[0], start, len(rows))
-        return Partition(
-            self.client.submit(RowsOfPart, part.data, *given, pure=False), start, len(rows)
-        )
+    def over(self, part: Any, kind: Callable[..., Any], *args: Any) -> Any:
+        """Return a partition as another kind of part, on its worker."""
+        if hasattr(part.data, "n_rows"):  # of a file
+            return replace(part, data=kind(part.data, *args))
+        if self.client is not None:
+            return replace(part, data=self.client.submit(kind, part.data, *args, pure=False))
+        import dask
+
+        data = dask.delayed(kind, pure=False)(part.data, *args)
+        return replace(part, data=dask.persist(data, scheduler="threads")[0])
 
     def crew(self, n_threads: int | None) -> Any:
         """Return the cluster, or threads of this process if there is none."""

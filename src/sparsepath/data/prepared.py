@@ -6,7 +6,7 @@ Afterwards the numeric columns of a slab are computed when it is read, and only 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from sparsepath.tables.features import Feature, RawColumn, typed
 from sparsepath.tables.preparation import TablePreparation
 
 MOST_VALUES = 1 << 20  # different values of a column that are counted
-
+NUMBERS = ("number", "flag")
 
 Tally = dict[str, RawColumn]  # how often which values occur in some columns
 
@@ -84,17 +84,60 @@ def _counted(column: RawColumn, hours: bool) -> RawColumn:
     return replace(column, values=_values(column.kind, counts), counts=counts)
 
 
-def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePreparation:
-    """Return the preparation fitted to all rows of a source by one pass over its text."""
+def values_of(source: Source, crew: Crew, missing: str) -> Tally:
+    """Return the values of the columns that are no numbers, by one pass over these."""
+    text = tuple(name for name, kind in _kinds(source).items() if kind not in NUMBERS)
+    if not text:
+        return {}
+    (tally,) = source.asked(crew, len(text), tallied, text, missing != "error")
+    found: Tally = tally.value
+    return found if source.typed else {name: typed(column) for name, column in found.items()}
+
+
+def _kinds(source: Source) -> dict[str, str]:
     assert source.names is not None
     kinds = source.kinds or ("number",) * source.n_features
-    text = tuple(name for name, kind in zip(source.names, kinds, strict=True) if kind == "text")
-    known: dict[str, RawColumn] = {}
-    if text:
-        (tally,) = source.asked(crew, len(text), tallied, text, preparation.missing != "error")
-        known = {name: typed(column) for name, column in tally.value.items()}
-    plain = {name: kind for name, kind in zip(source.names, kinds, strict=True) if kind != "text"}
-    known |= {name: RawColumn(name, kind, np.zeros(0)) for name, kind in plain.items()}
+    return dict(zip(source.names, kinds, strict=True))
+
+
+def with_types(source: Source, known: Tally) -> Source:
+    """Return the table with columns of the types that the values of all rows gave them."""
+    types = {name: replace(column.rows(slice(0)), counts=None) for name, column in known.items()}
+    parts = [source.over(part, TypedPart, source.names, types) for part in source.parts]
+    kinds = {**_kinds(source), **{name: column.kind for name, column in known.items()}}
+    made = replace(source, parts=parts, kinds=tuple(kinds.values()), typed=True)
+    made.passes, made.readings = source.passes, source.readings
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class TypedPart(PartOver):
+    """Rows of a table whose columns have known types."""
+
+    names: tuple[str, ...]
+    known: Tally
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        """Yield some raw columns, with targets and weights, one slab at a time."""
+        for cells, slab in self.part.cells(names):
+            yield [column.like(self.known.get(column.name, column)) for column in cells], slab
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        """Yield the integers by which rows are compared; see ``RawTable.codes``."""
+        names = self.names if columns is None else [self.names[i] for i in columns]
+        for cells, slab in self.cells(names):
+            codes = RawTable(cells).codes() if cells else np.zeros((len(slab.y), 0))
+            (block,) = row_blocks(codes, 1)
+            yield replace(slab, block=block)
+
+
+def learnt(
+    source: Source, crew: Crew, preparation: TablePreparation, known: Tally
+) -> TablePreparation:
+    """Return the preparation fitted to all rows of a source; ``known`` as of ``values_of``."""
+    assert source.names is not None
+    plain = {name: kind for name, kind in _kinds(source).items() if name not in known}
+    known = known | {name: RawColumn(name, kind, np.zeros(0)) for name, kind in plain.items()}
     if preparation.missing != "error":
         for name, (pair, missing) in middle_values(source, crew, tuple(plain)).items():
             values = np.append(pair, [np.nan] * (missing > 0))  # the same median as all of them
@@ -130,7 +173,9 @@ def prepared(source: Source, preparation: TablePreparation) -> Source:
     share = source.n_features / max(1, n)
     make = getattr(source, "prepared_part", PreparedPart)  # a cluster keeps its own
     parts = [make(_lower(part, share), features) for part in source.parts]
-    made = replace(source, parts=parts, n_features=n, names=None, kinds=None, groups=None)
+    made = replace(
+        source, parts=parts, n_features=n, names=None, kinds=None, typed=False, groups=None
+    )
     made.passes, made.readings = source.passes, source.readings
     return made
 

@@ -5,6 +5,8 @@ Only these are collected for all rows.
 
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
 from sparsepath.system.executor import Crew
 from sparsepath.system.tuning import TUNING
+from sparsepath.tables.cells import RawTable
 
 SEED = 0
 NONE = np.zeros(0, dtype=np.intp)
@@ -38,6 +41,11 @@ def targets_listed(slab: Slab) -> Answer:
 def columns_listed(slab: Slab) -> Answer:
     """Return the columns that were read."""
     return _listed(slab.block.columns(np.arange(slab.block.shape[1])), slab.start)
+
+
+def cells_listed(part: Any, names: tuple[str, ...]) -> Answer:
+    """Return the raw columns of a part."""
+    return [Joined([(slab.start, cells) for cells, slab in part.cells(names)], operator.add)]
 
 
 def hashes_listed(slab: Slab) -> Answer:
@@ -110,6 +118,16 @@ class SourceRows:
 
     def loaded(self) -> Any:
         """Return all rows in memory: an array, or a table if the columns have names."""
+        if self.source.typed:
+            with self.source.crew(self._n_threads) as crew:
+                names = tuple(self.source.names or ())
+                (found,) = self.source.asked(crew, len(names), cells_listed, names)
+            slabs = sorted(found.value, key=itemgetter(0))
+            columns = zip(*(cells for _, cells in slabs), strict=True)
+            return RawTable(
+                replace(one, values=np.concatenate([column.values for column in (one, *more)]))
+                for one, *more in columns
+            )
         (found,) = self._asked(None, columns_listed)
         if self.source.names is None:
             return found

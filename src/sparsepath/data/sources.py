@@ -24,6 +24,7 @@ from sparsepath.errors import InputError
 from sparsepath.system.executor import Crew
 from sparsepath.system.threads import Threads
 from sparsepath.system.tuning import memory
+from sparsepath.tables.features import RawColumn
 
 Columns = NDArray[np.intp]
 Answer = list[Any]  # arrays, or what else can be added
@@ -91,13 +92,24 @@ class RowsOfPart:
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         for slab in self.part.read(columns):
-            begin = slab.start - self.part.start
-            inside = slice(*np.searchsorted(self.rows, [begin, begin + slab.block.shape[0]]))
-            which = self.rows[inside] - begin
+            which, some = self._of(slab)
             if len(which):
-                weights = None if slab.weights is None else slab.weights[which]
-                start = self.start + inside.start
-                yield Slab(slab.block.taken(which), self.y[inside], weights, start)
+                yield some
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        """Yield some raw columns, with targets and weights, one slab at a time."""
+        for columns, slab in self.part.cells(names):
+            which, some = self._of(slab)
+            yield [column.rows(which) for column in columns], some
+
+    def _of(self, slab: Slab) -> tuple[NDArray[np.intp], Slab]:
+        """Return which rows of a slab are taken, and these as a slab."""
+        begin = slab.start - self.part.start
+        inside = slice(*np.searchsorted(self.rows, [begin, begin + slab.block.shape[0]]))
+        which = self.rows[inside] - begin
+        weights = None if slab.weights is None else slab.weights[which]
+        block = slab.block.taken(which)
+        return which, Slab(block, self.y[inside], weights, self.start + inside.start)
 
 
 def summed(
@@ -146,6 +158,9 @@ class Source:
         The column that says which samples belong together; it is no feature.
     kinds : tuple of str or None
         What the columns of a table are: number, flag, or text, which is all else; None: numbers.
+    typed : bool
+        Whether the columns of the table have the types that all rows gave them; then ``kinds`` may
+        be date and ordered too.
     most_threads : int or None
         Threads for which there is room within the memory that reading may take.
     passes : float
@@ -163,6 +178,7 @@ class Source:
     sparse: bool = False
     target: str | None = None
     kinds: tuple[str, ...] | None = None
+    typed: bool = False
     index: tuple[str, ...] = ()
     groups: str | None = None
     most_threads: int | None = None
@@ -234,6 +250,10 @@ class Source:
     def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
         """Return some rows of a part, numbered from ``start``."""
         return RowsOfPart(part, rows, start, y)
+
+    def over(self, part: Any, kind: Callable[..., Any], *args: Any) -> Any:
+        """Return the rows of a part as another kind of part."""
+        return kind(part, *args)
 
     def crew(self, n_threads: int | None) -> Any:
         """Return the executor, for a ``with`` statement."""

@@ -23,7 +23,6 @@ import numpy as np
 
 from sparsepath.assessment.folds import Parts
 from sparsepath.assessment.in_passes import part_cells, parts_in_passes, shorter_in_passes
-from sparsepath.assessment.streamed_outputs import Models, linear_models
 from sparsepath.base import Found
 from sparsepath.data.moments import Sums, coding_of, read_centred
 from sparsepath.data.opening import taken
@@ -36,6 +35,7 @@ from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.streamed_design import StreamedGrafting
 from sparsepath.grafting.streamed_engine import StreamEngine
+from sparsepath.path.steps import Step
 from sparsepath.system.threads import Threads
 
 MOST_PRODUCTS = 4096  # columns whose products are all kept
@@ -99,11 +99,11 @@ class StreamProblem(GraftingProblem):
         penalty = estimator._penalty(estimator.l1, estimator.l0)
         options = estimator._options()
 
-        def without(_: Any, part: int) -> tuple[Models, int]:
+        def without(_: Any, part: int) -> tuple[dict[int, Step], int]:
             inside = StreamProblem(data.without(np.arange(data.cells.count) == part), loss)
             models = inside.fit(penalty, options).record
             steps = {len(model.features): inside.step(model) for model in models.models.values()}
-            return linear_models(steps), len(models.best.features)
+            return steps, len(models.best.features)
 
         shorter = None if parts is None else shorter_in_passes(data.source, parts, without)
         known = {"n_samples": data.m, "n_features": data.n, "fingerprint": data.name()}

@@ -9,7 +9,7 @@ criterion of the search.
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -20,17 +20,18 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sparsepath.assessment.folds import in_time, parts_of
-from sparsepath.assessment.honest import Honest
+from sparsepath.assessment.folds import Rows, in_time, parts_of
+from sparsepath.assessment.in_passes import SharedValidation, parts_in_passes
 from sparsepath.assessment.leaks import suspects
+from sparsepath.assessment.repetitions import Repetition, Searched
 from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validated
 from sparsepath.base import Given, refuse_source
 from sparsepath.base.parameters import check_shared
 from sparsepath.base.selector import PathSelector, check_weights_taken
 from sparsepath.data.opening import taken
-from sparsepath.data.prepared import learnt
+from sparsepath.data.prepared import learnt, values_of, with_types
 from sparsepath.data.prepared import prepared as as_numbers
-from sparsepath.data.row_values import groups_of
+from sparsepath.data.row_values import SourceRows, groups_of
 from sparsepath.data.sources import Source, is_source
 from sparsepath.data.validation import column_indices
 from sparsepath.errors import InputError, warn_user
@@ -41,7 +42,6 @@ from sparsepath.methods.target_transform import (
     in_units,
     relative_error,
 )
-from sparsepath.path.choosing import is_size
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import Move, Step
 from sparsepath.rls import SparseRLSRegressor
@@ -264,8 +264,6 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         known = {name: v for name, v in given.items() if has_fit_parameter(inner, name)}
         inner = self._fit_beneath(inner, prepared.transform(table), y, known)
         self._take_from(inner, prepared, table.columns)
-        self._slopes: dict[int, float] = {}
-        self._offsets: dict[int, Floats] = {}
         if self.validation is not None and not isinstance(X, RawTable):  # the command line looks
             for each in suspects(table, table.columns, y, classes=hasattr(self, "classes_")):
                 if each.is_certain:
@@ -275,22 +273,11 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                     )
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        rule, self.honest_ = self._rule(), None
-        if self.path_.complete:
-            searcher, parts = self, None
-            if lags is not None:
-                searcher, parts = self._of_made_columns(), self._parts_in_time(len(table))
-            self.path_, self.honest_ = validated(
-                searcher,
-                self.path_,
-                rule,
-                Given(table, y, given),
-                accept=self.__dict__.update,
-                parts=parts,
-            )
-            inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})
-            inner._take(len(inner.selected_))
-        self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+        if lags is None:
+            self._settle_by(self, Given(table, y, given))
+        else:
+            parts = self._parts_in_time(len(table))
+            self._settle_by(self._of_made_columns(), Given(table, y, given), parts=parts)
 
     def _in_time(
         self, lags: Lags, X: Any, y: Any, target: str | None, sample_weight: Any, groups: Any
@@ -405,9 +392,10 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return made.replaced(parameters={**path.parameters, **plain(said)}), sizes
 
     def _fit_source(self, source: Source, groups: Any) -> None:
-        """Fit in passes; the inner selector computes the honest error on numeric columns.
+        """Fit in passes.
 
-        The values of a column that get an indicator are determined from all rows.
+        The sums of the inner search serve the repetitions without a part, too, if the same columns
+        of numbers are made of the table without it; otherwise they take passes of their own.
         """
         for name in ("date_format", "transform_target", "lags", "horizon"):
             if getattr(self, name):
@@ -420,35 +408,76 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 f"{source.where} is not a table: preparation in passes supports "
                 "Parquet, Feather and CSV files; read it into memory, or write one of these."
             )
-        inner = clone(self._selector)
-        asked = self._preparation
-        with source.crew(getattr(inner, "n_threads", None)) as crew:
-            prepared = learnt(source, crew, asked)
+        inner, names = clone(self._selector), source.names
+        threads = getattr(inner, "n_threads", None)
+        with source.crew(threads) as crew:
+            known = values_of(source, crew, self.missing)
+            source = source if source.typed else with_types(source, known)
+            prepared = learnt(source, crew, self._preparation, known)
             together = groups_of(source, crew, groups)
         of = self._checked(prepared)
-        inner.set_params(**self._asked(inner, of, prepared, source.names))
-        inner.set_params(validation=self.validation)
-        if self._asked_size is not None and not is_size(self._asked_size):
-            inner.set_params(choose=self._asked_size)
+        inner.set_params(**self._asked(inner, of, prepared, names))
         more = {} if together is None else {"groups": together}
+        parts = parts_in_passes(self, source, together)
+        shared = inner._validated = SharedValidation(parts)
         inner.fit(as_numbers(source, prepared), **more)
-        self._take_from(inner, prepared, source.names)
-        self.feature_names_in_ = np.array(source.names, dtype=object)
-        rule = self._rule()
-        size = self.path_.settle(rule)
-        self.honest_ = self._told_beneath(size, rule)
-        self._take(size)
+        del inner._validated
+        self._take_from(inner, prepared, names)
+        self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _told_beneath(self, size: int, rule: Any) -> Honest | None:
-        """Return the attributes of the inner selector for its model of this size."""
-        honest: Honest | None = self.selector_.honest_
-        columns = self._sizes[size]
-        if honest is not None and (is_size(rule) or honest.size != columns):
-            honest = honest.requested(self.selector_.path_, columns)
-        if honest is None:
+        def shorter(estimator: Any, again: Sequence[Repetition]) -> Iterator[Searched | None]:
+            assert shared.shorter is not None
+            for one, each in zip(shared.shorter(inner, again), again, strict=True):
+                yield self._in_features(one, source, each.rows, threads)
+
+        how = {} if parts is None else {"parts": parts, "shorter": shorter}
+        self._settle_by(self, Given.of(source, None, **more), **how)
+
+    def _in_features(
+        self, found: Searched | None, source: Source, rows: Any, n_threads: int | None
+    ) -> Searched | None:
+        """Return what the inner search found on some rows in terms of table columns; None if other
+        columns of numbers are made of these rows.
+        """
+        if found is None:
             return None
-        known = {k: honest._sizes[own] for k, own in self._sizes.items() if own in honest._sizes}
-        return replace(honest, size=size, _sizes=known)
+        some = source.taken(rows, SourceRows(source, n_threads).targets()[0][rows])
+        with source.crew(n_threads) as crew:
+            known = values_of(some, crew, self.missing)
+            prepared = learnt(some, crew, self._preparation, known)
+        if prepared.features_ != self.preparation_.features_:
+            return None
+        of, most = prepared.groups_, self._selector.get_params().get("max_features")
+        best = _best_of_size(found.subsets, found.errors, of, most)
+
+        def outputs(of_rows: Rows) -> dict[int, Floats]:
+            beneath = found.outputs(of_rows)
+            return {size: beneath[k] for size, k in best.items()}
+
+        subsets = {size: _features(found.subsets[k], of) for size, k in best.items()}
+        errors = {size: found.errors[k] for size, k in best.items()}
+        own = None if found.own is None else len(_features(found.subsets[found.own], of))
+        return Searched(subsets, errors, outputs, own=own)
+
+    def _steps_in_passes(self, source: Source) -> tuple[Source, dict[int, Step]]:
+        """Return the columns of numbers of a table, and the models of the path on these."""
+        beneath = self.selector_.path_
+        steps = dict(zip(beneath.sizes, beneath.steps, strict=True))
+        of_size = {size: steps[k] for size, k in self._sizes.items()}
+        return as_numbers(source, self.preparation_), of_size
+
+    def _settle_by(self, searcher: "TableSelector", given: Given, **how: Any) -> None:
+        """Validate the path, by repetitions of a searcher, and choose the size."""
+        rule, inner, self.honest_ = self._rule(), self.selector_, None
+        self._slopes: dict[int, float] = {}
+        self._offsets: dict[int, Floats] = {}
+        if self.path_.complete:
+            self.path_, self.honest_ = validated(
+                searcher, self.path_, rule, given, accept=self.__dict__.update, **how
+            )
+            inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})
+            inner._take(len(inner.selected_))
+        self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
 
     def _asked(
         self, inner: Any, of: Any, prepared: TablePreparation, names: Sequence[str]
@@ -645,35 +674,44 @@ def _in_features(
 
     ``of`` says which column of the table each is made of.
     """
-
-    def features(columns: Iterable[int]) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(int(of[j]) for j in columns))
-
-    best: dict[int, Step] = {}
-    for step in path.steps:
-        size = len(features(step.subset))
-        if (most is None or size <= most) and (size not in best or step.error < best[size].error):
-            best[size] = step
+    known = dict(zip(path.sizes, path.steps, strict=True))
+    subsets = {size: step.subset for size, step in known.items()}
+    best = _best_of_size(subsets, {size: step.error for size, step in known.items()}, of, most)
     inside, moves = set(path.start), list[Move]()
     for move in path.moves:
-        before = features(sorted(inside))
+        before = _features(sorted(inside), of)
         inside = inside | {move.feature} if move.action == "add" else inside - {move.feature}
         feature = int(of[move.feature])
-        if (feature in before) != (feature in features(inside)):
+        if (feature in before) != (feature in _features(inside, of)):
             moves.append(replace(move, feature=feature))
     steps = [
-        replace(step, subset=features(step.subset), coef=None, intercept=None)
-        for _, step in sorted(best.items())
+        replace(known[k], subset=_features(known[k].subset, of), coef=None, intercept=None)
+        for k in best.values()
     ]
     made = path.replaced(
         steps=tuple(steps),
         n_features=len(names),
         feature_names=tuple(names),
         moves=tuple(moves),
-        start=features(path.start),
+        start=_features(path.start, of),
         data={**path.data, "n_features": len(names)},
-        _models={size: path.model(len(step.subset)) for size, step in best.items()}
-        if path.models
-        else {},
+        _models={size: path.model(k) for size, k in best.items()} if path.models else {},
     )
-    return made, {size: len(step.subset) for size, step in best.items()}
+    return made, best
+
+
+def _features(columns: Iterable[int], of: Any) -> tuple[int, ...]:
+    """Return the columns of the table that columns of numbers are made of."""
+    return tuple(dict.fromkeys(int(of[j]) for j in columns))
+
+
+def _best_of_size(
+    subsets: Mapping[int, Sequence[int]], errors: Mapping[int, float], of: Any, most: int | None
+) -> dict[int, int]:
+    """Return, for each number of columns of the table, the size of the best subset with these."""
+    best: dict[int, int] = {}
+    for k, subset in subsets.items():
+        size = len(_features(subset, of))
+        if (most is None or size <= most) and (size not in best or errors[k] < errors[best[size]]):
+            best[size] = k
+    return dict(sorted(best.items()))

@@ -78,11 +78,15 @@ def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> RawCo
         return RawColumn(name, "date", values.astype("datetime64[us]"))
     if kind not in "OUS":
         raise InputError(f"column {name!r} holds {values.dtype}; leave it out.")
-    found = [_text(name, value) for value in values.tolist()]
+    found = _texts(name, values.tolist())
     if found and all(value is None or isinstance(value, bool) for value in found):
         return RawColumn(name, "flag", _numbers(found))
-    texts = np.array([*(None if v is None else str(v) for v in found), None], object)[:-1]
-    return RawColumn(name, "ordered" if order else "text", texts, order)
+    return RawColumn(name, "ordered" if order else "text", _array(found), order)
+
+
+def _array(texts: Sequence[Any]) -> NDArray[Any]:
+    """Return texts as an array of objects."""
+    return np.array([*(None if v is None else str(v) for v in texts), None], object)[:-1]
 
 
 def table_of(X: Any, formats: DateFormats = None) -> RawTable:
@@ -167,12 +171,11 @@ def _of_series(name: str, series: Any, native: Any) -> RawColumn:
     if kind == nw.Date or kind == nw.Datetime:
         return RawColumn(name, "date", np.array([_moment(value) for value in series.to_list()]))
     if kind in (nw.String, nw.Categorical, nw.Enum, nw.Object) or isinstance(kind, nw.Enum):
-        values = [_text(name, value) for value in series.to_list()]
+        values = _texts(name, series.to_list())
         if kind == nw.Object and values and all(isinstance(v, bool) or v is None for v in values):
             return RawColumn(name, "flag", _numbers(values))
         order = _order(name, series, kind, native)
-        texts = np.array([*(None if v is None else str(v) for v in values), None], object)[:-1]
-        return RawColumn(name, "ordered" if order else "text", texts, order)
+        return RawColumn(name, "ordered" if order else "text", _array(values), order)
     if (kind == nw.Unknown or str(kind) == "Null") and series.null_count() == len(series):
         return RawColumn(name, "number", np.full(len(series), np.nan))
     raise InputError(
@@ -200,6 +203,14 @@ def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
         values = native.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist()
         return tuple(map(str, values))
     return ()
+
+
+def _texts(name: str, values: Sequence[Any]) -> list[Any]:
+    """Return the text of values, each different one looked at once."""
+    if len({*map(type, values)} - {str, type(None)}):  # True equals 1, and lists have no hash
+        return [_text(name, value) for value in values]
+    known = {value: _text(name, value) for value in {*values}}
+    return [known[value] for value in values]
 
 
 def _text(name: str, value: Any) -> Any:

@@ -176,6 +176,14 @@ class RawColumn:
         given = self.name, self.kind, self.values[rows], self.order, self.unit, self.style
         return RawColumn(*given, self.counts)
 
+    def like(self, other: "RawColumn") -> "RawColumn":
+        """Return the column with the type of another, of which it has some of the rows."""
+        if self.kind == other.kind:
+            return self
+        dated = other.kind == "date"
+        values = _moments(self) if dated else self.numbers(other.unit, other.style)
+        return replace(self, kind=other.kind, values=values, unit=other.unit, style=other.style)
+
     def counted(self) -> Counter[Any]:
         """Return the frequency of each value; None counts missing values."""
         return Counter(self.values.tolist()) if self.counts is None else self.counts

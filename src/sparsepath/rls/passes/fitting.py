@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sparsepath.assessment.folds import Parts, Rows
 from sparsepath.assessment.in_passes import parts_in_passes, shorter_in_passes
 from sparsepath.assessment.repetitions import quiet_copy
-from sparsepath.assessment.streamed_outputs import Models, linear_models
 from sparsepath.base import Given
 from sparsepath.data.moments import Cells, Coding, Sums, coding_of, read_centred
 from sparsepath.data.row_values import SourceRows, groups_of
@@ -229,9 +228,9 @@ def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool)
         sums = sums_for(design, whole)
         warn_still(spec, sums, alphas)
 
-        def without(of: Any, part: int) -> tuple[Models, None] | None:
+        def without(of: Any, part: int) -> tuple[dict[int, Step], None] | None:
             steps = _without(of, design, partings, part, names)
-            return None if steps is None else (linear_models(steps), None)
+            return None if steps is None else (steps, None)
 
         shorter = None if parts is None else shorter_in_passes(source, parts, without)
         more = {"parts": parts, "shorter": shorter}
