@@ -177,7 +177,7 @@ class RawColumn:
         return RawColumn(*given, self.counts)
 
     def like(self, other: "RawColumn") -> "RawColumn":
-        """Return the column with the type of another, of which it has some of the rows."""
+        """Return the column, some rows of another, with the type of that one."""
         if self.kind == other.kind:
             return self
         dated = other.kind == "date"
