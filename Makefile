@@ -109,7 +109,7 @@ papers: $(READY)
 	$(BIN)/python experiments/elmfs_honest.py --parts build/elmfs-honest
 	$(BIN)/python experiments/grafting.py
 	$(BIN)/python experiments/grown_networks.py --parts build/grown-networks
-	$(BIN)/python experiments/rbf.py --parts build/rbf
+	$(BIN)/python experiments/rbf.py --grid 10 --turns 4 --parts build/rbf
 	$(BIN)/python experiments/arena.py
 	$(BIN)/python experiments/honest.py 20 200 100 build/honest
 

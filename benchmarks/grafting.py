@@ -389,12 +389,8 @@ def with_last_slope(rows, varied):
 PARTS = {
     "points": (
         "Single penalties",
-        """Below the table stand the rows on which a rival is ahead. Sparse columns are gone through in another order at every pass,
-as liblinear does too: at 0.03 text 5000 x 5000 takes 40 passes and 10000 x 50000 27, where one order for all took 83 and 120 (words are numbered
-by how frequent they are), half of the time. On small dense data as many features enter at once as have products with each other for two million multiplications:
-1000 x 100 is two rounds of four Newton steps instead of three of five. What is left
-there is the fixed cost of some thousand calls of Python and NumPy, where skglm runs compiled loops: called in turn with skglm alone a fit to 1000 x 100
-takes 0.85 to 0.95 of its time, in turn with the others too, which throw its code out of the cache, about as long. One compiled loop for the whole fit was not written.""",
+        """Rows on which a rival is ahead are listed below the table. At 1000 x 100 most of the time is the fixed cost of calls of Python and NumPy. Sparse columns are visited in a new order
+at every pass, as in liblinear, which halves the number of passes on text.""",
         points,
     ),
     "paths": (
@@ -408,9 +404,7 @@ takes 0.85 to 0.95 of its time, in turn with the others too, which throw its cod
 tolerances 1e-3, 1e-4, ... that brings its path on all data within 1e-6 of the optimum at every value, in relative terms ("not reached" if none does). Where one path
 takes more than three seconds, its time stands for all: "over". scikit-learn: `LassoCV`, and `LogisticRegressionCV` with liblinear; adelie: `cv_grpnet`; skglm and celer have no
 estimator that runs here, so that their warm-started paths on all data and on every training part are timed. CPU seconds of one thread, medians of 3 rounds in turn (200 x 20000: one round).
-Squares of up to some thousand columns: the products of all columns are taken once, and those of a training part are all less those of the rows left out.
-Otherwise the paths of all training parts go side by side with that on all rows: the gradients of all are one product of matrices, no row is copied, and
-the outputs of the rows left out are at hand. Every point has a duality gap within the tolerance.""",
+Every point has a duality gap within the tolerance. How sparsepath fits all folds together is on the [design page](../design/grafting.md).""",
         folds,
     ),
     "first": (
@@ -421,16 +415,15 @@ at the first fit.""",
     ),
     "classes": (
         "Classes",
-        """The softmax with one norm per feature over all classes, which no rival has, to a duality gap of 1e-6. Without l2
-the Newton steps are solved by conjugate gradients whose preconditioner knows that a norm does not bend along itself.""",
+        """The softmax with one norm per feature over all classes, which no rival has, to a duality gap of 1e-6.""",
         classes,
     ),
     "growth": (
         "How time grows",
         f"""Dense data, l1 a twentieth of the largest: the convex optimum, and twenty single steps as in the paper (l0 > 0); best of {BEST_OF}, compiled
 code loaded. A twentieth of the features are relevant, so with more features the optimum also has more weights. The
-paper says: linear in the samples, between linear and quadratic in the features. Fixed costs still weigh at
-the small end, so the slope of the last step stands beside that of all; in the features it is the step to more features than samples.""",
+paper says: linear in the samples, between linear and quadratic in the features. At the small end fixed costs dominate, so the slope of the last step is given too;
+in the features it is the step to more features than samples.""",
         growth,
     ),
 }

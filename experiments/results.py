@@ -21,11 +21,17 @@ def save_figure(figure: Figure, name: str) -> str:
 
 
 def save_page(name: str, text: str) -> None:
-    """Write a page, with the commit that it was made with."""
+    """Write a page, with the commit that it was made with and the CPU seconds of this run."""
     PAGES.mkdir(parents=True, exist_ok=True)
-    text = f"{text.rstrip()}\n\nMade with commit {commit()}.\n"
+    text = f"{text.rstrip()}\n\nMade with commit {commit()} in {cpu_seconds():.0f} CPU seconds.\n"
     (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
     print(f"written: {PAGES / name}.md")
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of those that it started and that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def commit() -> str:
