@@ -28,11 +28,14 @@ def greedy(X, y, k, form="auto", **options):
 
 
 def bars(*reached: tuple[str, float, float]) -> str:
-    """Lines that say which bars are reached: what is measured, the figure, the most it may be."""
-    lines = [
-        f"- {what}: {figure:.3g}, at most {most:g}: {'yes' if figure <= most else 'no'}"
+    """How many bars are met, and which are not: what is measured, the figure, the most it may be."""
+    missed = [
+        f"- {what}: {figure:.3g}, at most {most:g}: no"
         for what, figure, most in reached
+        if figure > most
     ]
+    found = f"Bars: {len(reached) - len(missed)} of {len(reached)} are met."
+    lines = [f"{found} Missed:", "", *missed] if missed else [found]
     print("\n".join(lines), flush=True)
     return "\n\n" + "\n".join(lines)
 

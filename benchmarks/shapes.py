@@ -352,9 +352,7 @@ PARTS: dict[str, tuple[str, str, Callable[[bool, int], str]]] = {
         "Rivals",
         """Whole fits (`validation=None`): times of rivals over ours, above one means that we are ahead. F is the time of
 k products X'v. The rivals judge by the training error, not by exact leave-one-out; OMP and LARS are functions
-without an estimator around them. abess is left out where it takes a minute. RLScore is
-left out where it is not installed: its last release does not build with Python 3.11, whose headers lack one that its
-C sources include.""",
+without an estimator around them. abess is left out where it takes a minute, RLScore where it is not installed (its last release does not build with Python 3.11).""",
         rivals,
     ),
     "clock": (
@@ -375,21 +373,16 @@ three processes on two idle cores. If anybody else uses a core, fastcan takes 25
     ),
     "orders": (
         "Order and type",
-        """Whole fits over that of float64 in Fortran order. Large data are read as they lie, tile by tile: a copy of them
-would take the system's time for fresh memory too, which differs from run to run; 400 MB took 0.05 to 0.9 s on this virtual machine, which gives pages that are freed
-back to its host. Of data in C order the columns that are needed again and again are kept one by one; a single column of tall ones is read across the rows, which takes
-what C order takes more at 1000000 x 50. The last row leaves the system's time out.""",
+        """Whole fits over that of float64 in Fortran order. Large data are read in place, without a copy. In C order, reading a single column of tall data is slower. The last row leaves the
+system's time out.""",
         orders,
     ),
     "criteria": (
         "Criteria",
         """Searches (the data made ready included; what a whole fit adds is under "Small data") in multiples of F,
-after 0.1 ms a step. Beside them, in the same run, the least work
-of those that cannot be within 6 F; a star marks what takes no more than twice that. Sorts: all columns
-sorted k times, since the area under the curve of a candidate is a matter of order. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step; ours has fifteen operations a pair, thirty with weights, since both samples are left out. Searches over folds of few rows (72 x 2000 and smaller) go by what is left of their test rows. Searches by losses, with exchanges and by the area under the curve over folds of up to 256 rows are one compiled loop each; leaving out pairs goes step
-by step, the pairs of a step in a compiled loop. By the absolute error and the Huber loss few candidates are judged, since the slopes of the loss bound the others; by mistakes all are, on all samples, four candidates at a time. Of a search with exchanges (there are three at 300 x 30 and at 72 x 2000) a quarter to a third is to bound them; the numbers of its models are a quarter of it at 300 x 30 and less elsewhere. No removal is worth while in the floating searches here: from the first one on they go step by step.
-In runs while others used the machine, error counts with three classes came out at up to 8 at 72 x 2000 and up to 7 at 10000 x 100.
-Times are the least of several rounds.""",
+after 0.1 ms a step; least of several rounds. AUC cannot be within 6 F, so its least work is given in the same run, and a star marks at most twice that. Sorts: all columns sorted k
+times, because the AUC of a candidate depends on the order. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step. With three classes, error
+counts came out at up to 8 on a busy machine.""",
         criteria,
     ),
     "tall": (
@@ -405,9 +398,7 @@ Times are the least of several rounds.""",
     ),
     "many": (
         "Many searches at once",
-        """CPU time of one core.
-In wall time on two cores, a fit with its ten folds took 2.87 times as long as the fit without them (median of nine rounds in turn, nothing
-else running).""",
+        """CPU time of one core. In wall time on two cores, a fit with its ten folds took 2.87 times as long as without them.""",
         at_once,
     ),
 }
