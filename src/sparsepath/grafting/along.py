@@ -15,17 +15,45 @@ from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.path.steps import Move, Step, exchanged
 from sparsepath.system.arrays import Floats
 
+LEAST = 0.01  # of the largest l1, where paths end that need not go on
+FALL = 0.1  # part by which errors must have fallen for a path to go on
+
 
 def grid(
-    problem: GraftingProblem, penalty: Penalty, l1s: ArrayLike | None, n_l1s: int, least: float
+    problem: GraftingProblem,
+    penalty: Penalty,
+    l1s: ArrayLike | None,
+    n_l1s: int,
+    least: float | None,
 ) -> Floats:
     """The l1 values, descending: as given, or evenly spaced in their logarithm from the largest."""
     if l1s is not None:
         return descending("l1s", l1s)
     count("n_l1s", n_l1s)
+    least = LEAST if least is None else least
     if not 0 < real(least) < 1:
         raise InputError(f"least={least!r}; give a fraction of the largest l1, between 0 and 1.")
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
+
+
+def longer(l1s: Floats) -> Floats:
+    """The values, and as many decades more at the same spacing: from 1e-2 to 1e-4.
+
+    >>> longer(np.array([4.0, 2.0, 1.0])).tolist()
+    [4.0, 2.0, 1.0, 0.5, 0.25]
+    """
+    return np.append(l1s, l1s[1:] * (l1s[-1] / l1s[0]))
+
+
+def still_falls(errors: Floats) -> bool:
+    """Whether errors along a path fall at its end: in its last quarter below all before.
+
+    >>> still_falls(np.array([4.0, 3.0, 2.0, 1.0])), still_falls(np.array([4.0, 1.0, 0.999, 2.0]))
+    (True, False)
+    """
+    last = max(len(errors) // 4, 1)
+    before = errors[:-last]
+    return len(before) > 0 and bool(errors[-last:].min() < (1 - FALL) * before.min())
 
 
 def descending(name: str, values: ArrayLike) -> Floats:

@@ -1,7 +1,8 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
 import time
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -13,15 +14,44 @@ from sklearn.base import ClassifierMixin
 from sparsepath.base import Found, Run, Stop, fitting, opened
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError
-from sparsepath.grafting.along import best_of_each_size, grid, path_moves
+from sparsepath.grafting.along import best_of_each_size, grid, longer, path_moves, still_falls
 from sparsepath.grafting.base import JudgedClasses, LinearClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors, training_parts
-from sparsepath.grafting.procedure import is_stepwise, of_each_l1
+from sparsepath.grafting.procedure import GraftingOptions, is_stepwise, of_each_l1
 from sparsepath.path.steps import mean_and_se
 from sparsepath.system.arrays import Floats, Vector
 from sparsepath.system.threads import Threads
+
+
+@dataclass(eq=False)
+class _PathErrors:
+    """Values of l1, the fits there, and for every split the errors of its own path."""
+
+    l1s: Floats
+    fits: list[GraftingFit] = field(default_factory=list)
+    errors: list[list[float]] = field(default_factory=list)
+
+    def run(
+        self,
+        problem: GraftingProblem,
+        task: PathTask,
+        options: GraftingOptions,
+        splits: Sequence[tuple[Any, Any]],
+        n_jobs: int | None,
+        run: Run,
+    ) -> None:
+        """Fit the paths."""
+        jointly = task.sums is None and problem.goes_jointly(task.penalty, options)
+        parts = training_parts(problem, task, splits) if jointly else [None] * len(splits)
+        known: dict[str, Any] = {"sums": task.sums, "parts": parts if jointly else ()}
+        l1s = self.l1s.tolist()
+        problem.path(l1s, task.penalty, options, watch=run.tell, fits=self.fits, **known)
+        if not run.stopped:
+            task = replace(task, l1s=self.l1s[: len(self.fits)])
+            work = [(*split, part) for split, part in zip(splits, parts, strict=True)]
+            judge(partial(path_errors, task), work, n_jobs, self.errors, run.tell)
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +61,7 @@ class _GraftingCV(LinearGrafting):
     l1s: ArrayLike | None = None
     _: KW_ONLY
     n_l1s: int = 30
-    least: float = 0.01
+    least: float | None = None
     l2: float = 0.0
     l0: float = 0.0
     cv: Any = 5
@@ -48,29 +78,39 @@ class _GraftingCV(LinearGrafting):
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        fits: list[GraftingFit] = []
-        errors: list[list[float]] = []
+        searches: list[_PathErrors] = []
 
         def found() -> Found | None:
+            done = [one for one in searches if len(one.errors) == len(splits)] or searches[:1]
+            if not done or not done[-1].fits:
+                return None
             seconds = time.perf_counter() - begun
-            return self._found(problem, l1s, list(fits), list(errors), seconds) if fits else None
+            best = done[-1]
+            return self._found(problem, best.l1s, list(best.fits), list(best.errors), seconds)
 
         with Threads(effective_n_jobs(self.n_jobs)) as threads:
             problem = self._problem(X, Y, weights, loss, threads)
             l1s = self._values(problem, penalty)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
-                sums = problem.shared_sums(penalty, options, len(l1s))
                 each = of_each_l1(options, penalty)
-                task = PathTask(X, Y, weights, loss, l1s, penalty, each, error, scale, sums)
-                jointly = sums is None and problem.goes_jointly(penalty, options)
-                parts = training_parts(problem, task, splits) if jointly else [None] * len(splits)
-                known = {"sums": sums, "parts": parts if jointly else ()}
-                problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits, **known)
-                if not run.stopped:
-                    task = replace(task, l1s=l1s[: len(fits)])
-                    work = [(*split, part) for split, part in zip(splits, parts, strict=True)]
-                    judge(partial(path_errors, task), work, self.n_jobs, errors, run.tell)
+                while True:
+                    search = _PathErrors(l1s)
+                    searches.append(search)
+                    sums = problem.shared_sums(penalty, options, len(l1s))
+                    task = PathTask(X, Y, weights, loss, l1s, penalty, each, error, scale, sums)
+                    search.run(problem, task, options, splits, self.n_jobs, run)
+                    if run.stopped or not self._goes_on(l1s, search.errors, penalty):
+                        break
+                    l1s = longer(l1s)
             return run.settle()
+
+    def _goes_on(self, l1s: Floats, errors: list[list[float]], penalty: Penalty) -> bool:
+        """Whether a longer path is worth it: the errors still fall where this one ends."""
+        whole = len(errors) > 0 and len(errors[0]) == len(l1s)
+        if self.l1s is not None or self.least is not None or is_stepwise(self, penalty):
+            return False
+        first = len(l1s) <= self.n_l1s + 1
+        return first and whole and still_falls(np.mean(errors, axis=0))
 
     def _values(self, problem: GraftingProblem, penalty: Penalty) -> Floats:
         """The values of l1: with ``max_features`` from the largest, where nothing has entered."""
@@ -148,8 +188,12 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     ----------
     l1s : array, optional
         Values of l1 to try.
-    n_l1s, least : int, float, default=30, 0.01
-        Without ``l1s``: number of values, from the largest useful one down to this fraction of it.
+    n_l1s : int, default=30
+        Without ``l1s``: number of values, evenly spaced in their logarithm from the largest useful
+        one down to ``least`` of it.
+    least : float, optional
+        Without ``l1s``: the last value, as a fraction of the largest. None: 0.01, and on to 0.0001
+        at the same spacing if the cross-validation error still falls at 0.01.
     l2, l0 : float, default=0.0
         Penalty parameters lambda. ``l2`` multiplies the squares, without a factor of one half.
     feature_costs : array or mapping of names to numbers, optional
@@ -255,10 +299,12 @@ class GraftingClassifierCV(LinearClasses, JudgedClasses, _GraftingCV):
     ----------
     l1s : array, optional
         Values of l1 to try.
-    n_l1s : int, float, default=30
-        Without ``l1s``: number of values, from the largest useful one down to this fraction of it.
-    least : int, float, default=0.01
-        Without ``l1s``: number of values, from the largest useful one down to this fraction of it.
+    n_l1s : int, default=30
+        Without ``l1s``: number of values, evenly spaced in their logarithm from the largest useful
+        one down to ``least`` of it.
+    least : float, optional
+        Without ``l1s``: the last value, as a fraction of the largest. None: 0.01, and on to 0.0001
+        at the same spacing if the cross-validation error still falls at 0.01.
     cv : int, splitter or list of splits, default=5
         Cross-validation that chooses l1.
     choose : {"one_se", "min"}, int or float, default="one_se"

@@ -14,6 +14,7 @@ from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.data.condensed import Products
 from sparsepath.data.splits import splits_of
+from sparsepath.grafting.along import longer
 from sparsepath.grafting.criterion import SquaredLoss
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.folds import errors_on
@@ -93,22 +94,21 @@ class _SharedSearch:
         """The path over l1 with the errors of its splits."""
         of, penalty = self.estimator, self.estimator._penalty(1.0, self.estimator.l0)
         l1s = of._values(problem, penalty)
-        fits = problem.path(l1s.tolist(), penalty, self.options)
         each = of_each_l1(self.options, penalty)
-        y, errors = self.Y[rows, 0], []
+        y = self.Y[rows, 0]
         groups = None if self.groups is None else self.groups[rows]
-        for train, test in splits_of(of.cv, self.X[rows], y, groups):
-            part = self.problem(rows[train])
-            if part is None:
-                return None
-            away = rows[test]
-            errors.append(
-                errors_on(
-                    part,
-                    part.path(l1s[: len(fits)].tolist(), penalty, each),
-                    self.X[away],
-                    self.Y[away],
-                    np.ones(len(away)),
-                )
-            )
-        return of._found(problem, l1s, fits, errors, 0.0)
+        splits = list(splits_of(of.cv, self.X[rows], y, groups))
+        parts = [self.problem(rows[train]) for train, _ in splits]
+        while True:
+            fits = problem.path(l1s.tolist(), penalty, self.options)
+            errors = []
+            for part, (_, test) in zip(parts, splits, strict=True):
+                if part is None:
+                    return None
+                away = rows[test]
+                found = part.path(l1s[: len(fits)].tolist(), penalty, each)
+                weights = np.ones(len(away))
+                errors.append(errors_on(part, found, self.X[away], self.Y[away], weights))
+            if not of._goes_on(l1s, errors, penalty):
+                return of._found(problem, l1s, fits, errors, 0.0)
+            l1s = longer(l1s)
