@@ -20,6 +20,7 @@ from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors, training_parts
 from sparsepath.grafting.procedure import GraftingOptions, is_stepwise, of_each_l1
+from sparsepath.grafting.relaxation import MIXES, relaxed
 from sparsepath.path.steps import mean_and_se
 from sparsepath.system.arrays import Floats, Vector
 from sparsepath.system.threads import Threads
@@ -43,7 +44,9 @@ class _PathErrors:
         run: Run,
     ) -> None:
         """Fit the paths."""
-        jointly = task.sums is None and problem.goes_jointly(task.penalty, options)
+        jointly = (
+            task.sums is None and not task.relax and problem.goes_jointly(task.penalty, options)
+        )
         parts = training_parts(problem, task, splits) if jointly else [None] * len(splits)
         known: dict[str, Any] = {"sums": task.sums, "parts": parts if jointly else ()}
         l1s = self.l1s.tolist()
@@ -77,6 +80,7 @@ class _GraftingCV(LinearGrafting):
         options, penalty, error = self._options(), self._penalty(1.0, self.l0), self._error
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
+        relax = self._relax(penalty)
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
         searches: list[_PathErrors] = []
 
@@ -96,21 +100,36 @@ class _GraftingCV(LinearGrafting):
                 while True:
                     search = _PathErrors(l1s)
                     searches.append(search)
-                    sums = problem.shared_sums(penalty, options, len(l1s))
-                    task = PathTask(X, Y, weights, loss, l1s, penalty, each, error, scale, sums)
+                    sums = None if relax else problem.shared_sums(penalty, options, len(l1s))
+                    task = PathTask(
+                        X, Y, weights, loss, l1s, penalty, each, error, scale, sums, relax
+                    )
                     search.run(problem, task, options, splits, self.n_jobs, run)
                     if run.stopped or not self._goes_on(l1s, search.errors, penalty):
                         break
                     l1s = longer(l1s)
             return run.settle()
 
+    def _relax(self, penalty: Penalty) -> bool:
+        """Whether the path has refitted models too."""
+        if not getattr(self, "relax", False):
+            return False
+        if getattr(self, "loss", "") != "squared" or is_stepwise(self, penalty):
+            raise InputError(
+                "relax=True needs squared loss without l0 or single steps; leave it at False."
+            )
+        return True
+
     def _goes_on(self, l1s: Floats, errors: list[list[float]], penalty: Penalty) -> bool:
         """Whether a longer path is worth it: the errors still fall where this one ends."""
-        whole = len(errors) > 0 and len(errors[0]) == len(l1s)
+        mixes = len(MIXES) if self._relax(penalty) else 1
+        whole = len(errors) > 0 and len(errors[0]) == len(l1s) * mixes
         if self.l1s is not None or self.least is not None or is_stepwise(self, penalty):
             return False
         first = len(l1s) <= self.n_l1s + 1
-        return first and whole and still_falls(np.mean(errors, axis=0))
+        if not first or not whole:
+            return False
+        return still_falls(np.mean(errors, axis=0).reshape(len(l1s), mixes).min(1))
 
     def _values(self, problem: GraftingProblem, penalty: Penalty) -> Floats:
         """The values of l1: with ``max_features`` from the largest, where nothing has entered."""
@@ -149,11 +168,14 @@ class _GraftingCV(LinearGrafting):
         """
         stopped = Stop.ALL_L1 if len(fits) == len(l1s) else Stop.MAX_FEATURES
         l1s = l1s[: len(fits)]
-        cv_errors = np.array(errors).reshape(len(errors), len(fits)).T
-        trained = np.array([problem.error(fit.solution.loss) for fit in fits])
-        means, ses = mean_and_se(cv_errors) if errors else (trained, np.full(len(fits), np.nan))
-        finals = [fit.final for fit in fits]
-        steps = [problem.step(*each) for each in zip(finals, means, ses, strict=True)]
+        models, mixes = [fit.final for fit in fits], 1
+        penalty = self._penalty(1.0, self.l0)
+        if errors and self._relax(penalty):
+            models, mixes = list(relaxed(problem, fits, penalty)), len(MIXES)
+        cv_errors = np.array(errors).reshape(len(errors), len(models)).T
+        trained = np.array([problem.error(model.loss) for model in models])
+        means, ses = mean_and_se(cv_errors) if errors else (trained, np.full(len(models), np.nan))
+        steps = [problem.step(*each) for each in zip(models, means, ses, strict=True)]
         known = [
             {
                 "l1_": l1,
@@ -163,7 +185,9 @@ class _GraftingCV(LinearGrafting):
                 "history_": fit.record.history,
             }
             for l1, fit in zip(l1s.tolist(), fits, strict=True)
+            for _ in range(mixes)
         ]
+        cv_errors = cv_errors.reshape(len(fits), mixes, -1)[:, 0]
         best = best_of_each_size(steps, known)
         name = "zero-one error" if errors and self._error != "loss" else problem.loss.error_name
         return Found(
@@ -237,6 +261,9 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
         model stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
+    relax : bool, default=False
+        Evaluate mixes of the penalised coefficients with those of a ridge regression on the same
+        features (the relaxed lasso), and take the best for every size. For squared loss.
     n_jobs : int, optional
         Number of splits that run in parallel. Affects speed only.
     validation : "auto", int, splitter, list of splits or None, default="auto"
@@ -256,7 +283,8 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     l1_, l1s_ : float, array
         The l1 in use; all values tried, in decreasing order.
     cv_errors_ : array of shape (n_l1s, n_splits)
-        Mean squared errors on the test parts, on the scale of the path.
+        Mean squared errors on the test parts, on the scale of the path; of the penalised models if
+        ``relax``.
     selected_ : array of int
         Selected columns, in order of entry.
     coef_, intercept_ : array, float
@@ -289,6 +317,9 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     >>> list(model.get_feature_names_out())
     ['sex', 'bmi', 'bp', 's3', 's5', 's6']
     """
+
+    _: KW_ONLY
+    relax: bool = False
 
 
 @dataclass(eq=False, repr=False)

@@ -1,6 +1,6 @@
 """The errors of a path over l1 on the test parts of the splits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -9,9 +9,10 @@ from joblib import Parallel, delayed
 
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
-from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.joint_paths import GraftingSplit
-from sparsepath.grafting.procedure import GraftingOptions
+from sparsepath.grafting.procedure import GraftingOptions, WorkingModel
+from sparsepath.grafting.relaxation import relaxed
 from sparsepath.grafting.squares import SharedSums
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
@@ -33,6 +34,7 @@ class PathTask:
     error: str
     scale: dict[str, bool]
     sums: SharedSums | None = None
+    relax: bool = False
 
 
 @dataclass(eq=False)
@@ -114,7 +116,7 @@ def training_parts(
 def path_errors(task: PathTask, split: tuple[Any, Any, GraftingSplit | None], halt: Halt) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
-    None if it was ended early.
+    With ``relax``, one per l1 and mix. None if it was ended early.
     """
     train, test, part = split
     if part is not None and len(part.outputs) >= len(task.l1s):
@@ -132,9 +134,12 @@ def path_errors(task: PathTask, split: tuple[Any, Any, GraftingSplit | None], ha
         fits = problem.path(
             task.l1s.tolist(), task.penalty, task.options, watch=lambda: halt.is_set
         )
-    if len(fits) < len(task.l1s):
-        return None
-    return errors_on(problem, fits, task.X[test], task.Y[test], w, task.error)
+        if len(fits) < len(task.l1s):
+            return None
+        given = task.X[test], task.Y[test], w, task.error
+        if task.relax:
+            return errors_on(problem, relaxed(problem, fits, task.penalty), *given)
+        return errors_on(problem, (fit.final for fit in fits), *given)
 
 
 def _errors_of_part(task: PathTask, part: GraftingSplit) -> list[float]:
@@ -171,17 +176,17 @@ def _errors_by_squares(task: PathTask, train: Any, test: Any, halt: Halt) -> lis
 
 def errors_on(
     problem: GraftingProblem,
-    fits: Sequence[GraftingFit],
+    models: Iterable[WorkingModel],
     rows: Any,
     Y: Floats,
     w: Floats,
     error: str = "loss",
 ) -> list[float]:
-    """Mean errors of fits on rows that are not theirs."""
+    """Mean errors of models on rows that are not theirs."""
     out = []
-    for fit in fits:
-        V, b = problem.original(fit.solution.W, fit.solution.b)
-        used = np.flatnonzero(V.any(1))
-        F = np.asarray(rows[:, used] @ V[used]) + b
+    for model in models:
+        used = list(model.features)
+        V, b = problem.original(model.W, model.b, used)
+        F = np.asarray(rows[:, used] @ V) + b
         out.append(mean_error(problem.loss, F, Y, w, error))
     return out

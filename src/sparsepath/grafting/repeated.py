@@ -30,7 +30,8 @@ def search_many(
 ) -> Iterator[Searched | None] | None:
     """Return the result of each repetition; None where the rows are needed."""
     few = isinstance(X, np.ndarray) and X.shape[0] >= GRAFTING_ROWS * X.shape[1]
-    plain = estimator.loss == "squared" and estimator.fit_intercept
+    relax = getattr(estimator, "relax", False)
+    plain = estimator.loss == "squared" and estimator.fit_intercept and not relax
     if set(given) - {"groups"} or not few or not plain:
         return None
     return _searched(estimator, X, Y, given.get("groups"), repetitions)
@@ -106,7 +107,7 @@ class _SharedSearch:
                 if part is None:
                     return None
                 away = rows[test]
-                found = part.path(l1s[: len(fits)].tolist(), penalty, each)
+                found = [fit.final for fit in part.path(l1s[: len(fits)].tolist(), penalty, each)]
                 weights = np.ones(len(away))
                 errors.append(errors_on(part, found, self.X[away], self.Y[away], weights))
             if not of._goes_on(l1s, errors, penalty):
