@@ -279,7 +279,7 @@ Error rates in five folds of the first training set, over eight l1 and four l0 (
 
 ![Figure 3](grafting_figure3.png)
 
-The penalties are those printed in Table 2; test data are new to every method. A, B and C are drawn anew for each instance. D and E are random splits of one data set, so their
+The penalties are those printed in Table 2; test data are new to every method. A, B and C are new draws for each instance. D and E are random splits of one data set, so their
 standard errors are too small. SVMs see standardised features, with gamma = 1 / (number of features). (c) and (d) run L-BFGS-B on all weights, split into positive and negative
 parts, and prune below 1e-4 of the largest; (d) has ten hidden units and at most 5000 iterations. (g) and (h) select ten features; (g) by the accuracy in three folds of the training
 data.{f" Not run: {', '.join(not_run)}." if not_run else ""}
