@@ -12,6 +12,7 @@ import click
 from sparsepath.cli.options import (
     DATA_FILES,
     LANGUAGES,
+    OTHER_SELECTORS,
     Command,
     DescribedArgument,
     examples,
@@ -210,8 +211,9 @@ def compare(arguments: Any) -> None:
     began = time.perf_counter()
     data, chosen = data_file(arguments.data), None
     if arguments.methods is not None:
+        names = (*METHODS, *OTHER_SELECTORS)
         chosen = tuple(
-            one_of("--methods", name, METHODS, called_here()) for name in arguments.methods
+            one_of("--methods", name, names, called_here()) for name in arguments.methods
         )
     given = {"seed": arguments.seed, "threads": arguments.threads}
     known = {name: value for name, value in given.items() if value is not None}

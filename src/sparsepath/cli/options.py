@@ -15,6 +15,7 @@ GROUPS = {  # of options of methods in the help; the others belong to the search
     **dict.fromkeys(("weights", "groups", "class-weight", "threshold"), DATA),
     **dict.fromkeys(("seed", "threads", "checkpoint"), RUNNING),
 }
+OTHER_SELECTORS = ("boruta", "forest-importance", "rfecv")  # without loading what makes them
 DATA_FILES = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
 
 
@@ -263,10 +264,10 @@ COMMAND_OPTIONS = {
     "methods": CommandOption(
         SEARCH,
         "A,B",
-        "Methods to compare, see below.",
+        f"Methods to compare, see below; also {', '.join(OTHER_SELECTORS)} of other tools.",
         "names",
         shown="those that suit the task and the size",
-        values=(*METHODS,),
+        values=(*METHODS, *OTHER_SELECTORS),
     ),
     "task": CommandOption(SEARCH, "T", f"{', '.join(TASKS)}.", "one_of", values=TASKS),
     "max-features": CommandOption(

@@ -13,8 +13,10 @@ from sparsepath.assessment.planning import duration
 from sparsepath.base.selector import PathSelector
 from sparsepath.errors import InputError
 from sparsepath.methods.method import OPTIONS
+from sparsepath.methods.other_selectors import OTHERS, other_selector
 from sparsepath.methods.table import METHODS, called_here, check
 from sparsepath.methods.table_selector import TableSelector
+from sparsepath.tables.preparation import TablePreparation
 
 PATIENCE_SECONDS = 60.0  # CPU seconds up to which a method is tried that was not named
 
@@ -56,6 +58,10 @@ def entrants(
             if not isinstance(each, str):
                 made[_name_of(each, made)] = _predicting(each, task)
                 continue
+            if each in OTHERS:
+                asked = _of_preparation(preparation)
+                made[each] = other_selector(each, task, options, asked)
+                continue
             estimator = _made(each, task, len(values), options)
             prepared = preparation is not None
             made[each] = TableSelector(estimator, **preparation or {}) if prepared else estimator
@@ -73,6 +79,16 @@ def entrants(
     if not made:
         raise InputError("methods is empty; give at least one, or None.")
     return Entrants(made, known, left)
+
+
+def _of_preparation(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what ``TablePreparation`` takes of the parameters of ``TableSelector``."""
+    if given is None:
+        return None
+    takes = TablePreparation().get_params()
+    if wrong := [name for name, value in given.items() if name not in takes and value is not None]:
+        raise InputError(f"{wrong[0]} is not for {', '.join(OTHERS)}; remove one of them.")
+    return {name: value for name, value in given.items() if name in takes}
 
 
 def _predicting(estimator: Any, task: str) -> Any:
@@ -108,7 +124,8 @@ def _made(name: str, task: str, n_classes: int, options: Mapping[str, Any]) -> A
     if name not in METHODS:
         said = called_here().get(name)
         hint = f" ({said})" if said else ""
-        raise InputError(f"there is no method {name!r}{hint}; use one of {', '.join(METHODS)}.")
+        known = ", ".join((*METHODS, *OTHERS))
+        raise InputError(f"there is no method {name!r}{hint}; use one of {known}.")
     method = METHODS[name]
     check(method, task, {}, n_classes)
     has = {option: value for option, value in options.items() if option in method.options}

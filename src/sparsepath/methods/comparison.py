@@ -328,9 +328,9 @@ def compare(
     ----------
     methods : mapping of str to estimator, list of str and estimators, or None
         Estimators, by display name or in a list, with a path or without; and names of methods as on
-        the command line. A scikit-learn selector that does not predict is followed by
-        standardisation and ``Ridge()``, for classification ``LogisticRegression()``. None: the
-        methods that suit the task and the size of the data.
+        the command line, and "boruta", "forest-importance" and "rfecv". A scikit-learn selector
+        that does not predict is followed by standardisation and ``Ridge()``, for classification
+        ``LogisticRegression()``. None: the methods that suit the task and the size of the data.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     task : {"regression", "classification"}, optional
