@@ -360,15 +360,16 @@ def test_leverage_raises_the_criterion_by_the_lift_at_least(seed, steps, T, kind
 
     before = w()
     known = float(np.linalg.norm(z * before)), float((z**4).sum() ** 0.25)
-    drift = taken = 0.0
+    since = []
     for i, q in enumerate(Q[:steps]):
         t, a = float(z @ q), rng.normal(scale=3.0, size=T)
         if kind == "z aimed at":
             a[:] = 0.0
         if kind == "r aimed at" and not i:
             a, t = r[:, 0] / q[0], 0.0
+        row = float(np.linalg.norm(q * before)), float((q**4).sum() ** 0.25)
         z, r, p = z - t * q, r - np.outer(a, q), p - q * q
-        drift, taken = drift + float((np.abs(w() - before) ** 4).sum() ** 0.25), taken + t * t
+        since.append((t, *row, float((np.abs(w() - before) ** 4).sum() ** 0.25)))
         before = w()
     assume(p.min() > 0.05)
     pivot = float(z @ z) + rng.choice([0.0, 1.0, 100.0])
@@ -377,8 +378,9 @@ def test_leverage_raises_the_criterion_by_the_lift_at_least(seed, steps, T, kind
     assume(left.min() > 0)
     e = r - np.outer(tau, z)
     rise = float((e**2 * (1 / left**2 - 1 / p**2)).sum())
-    given_ = (*known, np.sqrt(taken), drift, float(w().max()), float(p.min() ** -1.5))
-    lifted = core.lift(*given_, float(np.linalg.norm(tau)), pivot)
+    columns = np.array(since).reshape(-1, 4).T.copy()
+    narrow = float(p.min() ** -1.5)
+    lifted = core.lift(*known, *columns, narrow, float(np.linalg.norm(tau)), pivot)
     assert 0.0 <= lifted <= rise
     if not steps and kind == "even":
         assert lifted > 0.3 * rise

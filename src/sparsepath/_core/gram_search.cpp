@@ -12,13 +12,12 @@
 //
 //     N  >=  |z w| - |tau| |z^2 p^-3/2|  >=  |z w| - |tau| min(p)^-3/2 |z|_4^2.
 //
-// When a candidate was judged, at z0 and w0, |z0 w0| and |z0|_4 were found on the way. The steps since took parts
-// d = z0 - z off it, orthogonal to each other, so that |d|^2 is at most what z'z has lost; and
+// When a candidate is judged, |z w| and |z|_4 are found on the way. A step takes t q off z, with q the new row of the path,
+// and turns w into w + d, so that
 //
-//     |z w|  >=  |z0 w0| - |z0|_4 |w - w0|_4 - max(w) |d|,        |z|_4  <=  |z0|_4 + |d|,
+//     |z|_4 gains at most |t| |q|_4,        |z w| loses at most |t| |q w| + |z|_4 |d|_4.
 //
-// where |w - w0|_4 is at most the sum of the changes from step to step. In the same way z'(u - beta r) is known, from
-// when x'u was taken last, up to |z| times the change of u - beta r since, and |d| times what it was.
+// Of a column that was never judged the same is known for x, less max(w) |x - z|.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -128,38 +127,35 @@ SPARSEPATH_WIDE double shrink(const double* SPARSEPATH_RESTRICT z, double pivot,
     return tight;
 }
 
-// The model of one target without `along` z: r, u = r/p^2 and rest = u - beta r brought up to date; r'r, u'u, u'r, the sum
-// of u, the squares of rest and of its change. Losses and squares of r are added to what other targets left there.
+// The model of one target without `along` z: r and u = r/p^2 brought up to date; r'r, u'u, u'r, the sum of u and the
+// squares of u - beta r. Losses and squares of r are added to what other targets left there.
 struct TargetSums {
-    double rr = 0, uu = 0, ur = 0, u = 0, rest = 0, change = 0;
+    double rr = 0, uu = 0, ur = 0, u = 0, rest = 0;
 };
 SPARSEPATH_WIDE void follow(const double* SPARSEPATH_RESTRICT z, double along, const double* SPARSEPATH_RESTRICT inverse,
                             double beta, double* SPARSEPATH_RESTRICT r, double* SPARSEPATH_RESTRICT u,
-                            double* SPARSEPATH_RESTRICT rest, double* SPARSEPATH_RESTRICT losses,
-                            double* SPARSEPATH_RESTRICT squares, TargetSums& sums, int64_t n) {
-    double rr = 0, uu = 0, ur = 0, total = 0, all = 0, change = 0;
-#pragma omp simd reduction(+ : rr, uu, ur, total, all, change)
+                            double* SPARSEPATH_RESTRICT losses, double* SPARSEPATH_RESTRICT squares, TargetSums& sums,
+                            int64_t n) {
+    double rr = 0, uu = 0, ur = 0, total = 0, all = 0;
+#pragma omp simd reduction(+ : rr, uu, ur, total, all)
     for (int64_t j = 0; j < n; ++j) {
         const double here = r[j] - along * z[j], e = here * inverse[j], weighed = e * inverse[j];
-        const double now = weighed - beta * here, off = now - rest[j];
+        const double off = weighed - beta * here;
         r[j] = here;
         u[j] = weighed;
-        rest[j] = now;
         losses[j] += e * e;
         squares[j] += here * here;
         rr += here * here;
         uu += weighed * weighed;
         ur += weighed * here;
         total += weighed;
-        all += now * now;
-        change += off * off;
+        all += off * off;
     }
     sums.rr += rr;
     sums.uu += uu;
     sums.ur += ur;
     sums.u += total;
     sums.rest += all;
-    sums.change += change;
 }
 
 // Sums of the losses, of (loss - about weight)^2 and of that difference times the weight.
@@ -202,33 +198,41 @@ SPARSEPATH_WIDE void spikes(const double* SPARSEPATH_RESTRICT squares, const dou
     sums.narrow = narrow;
 }
 
-// By how much leverage raises the criterion at least: (2 / pivot) N^2, less a part for rounding; see the head. `known` are
-// |z0 w0| and |z0|_4, `away` is |d|, `drift` at least |w - w0|_4.
+// |z w| and |z|_4, as sums or as norms.
 struct Norms {
-    double heavy, fourth;
-};
-double lift_by(const Norms& known, double away, double drift, double largest, double narrow, double tau, double pivot) {
-    const double now = known.fourth + away;
-    const double N = known.heavy - known.fourth * drift - largest * away - tau * narrow * now * now;
-    return N > 0.0 ? SURE_PART * 2.0 * N * N / pivot : 0.0;
-}
+    double heavy = 0, fourth = 0;
 
-// |z w| and |z|_4 of a column as it stands.
-SPARSEPATH_WIDE Norms column_norms(const double* SPARSEPATH_RESTRICT x, const double* SPARSEPATH_RESTRICT g, double mean,
-                                   double scale, const double* SPARSEPATH_RESTRICT w, int64_t n) {
+    Norms roots() const { return {std::sqrt(heavy), std::sqrt(std::sqrt(fourth))}; }
+
+    // Bounds of both after z lost t times a row with norms `row`, and w changed by `turn`.
+    void follow(double t, const Norms& row, double turn) {
+        fourth += t * row.fourth;
+        heavy -= t * row.heavy + fourth * turn;
+    }
+};
+SPARSEPATH_WIDE void add_norms(const double* SPARSEPATH_RESTRICT z, const double* SPARSEPATH_RESTRICT w, Norms& sums,
+                               int64_t n) {
     double heavy = 0, fourth = 0;
 #pragma omp simd reduction(+ : heavy, fourth)
     for (int64_t j = 0; j < n; ++j) {
-        const double z = g[j] * ((x[j] - mean) * scale), square = z * z;
+        const double square = z[j] * z[j];
         heavy += square * (w[j] * w[j]);
         fourth += square * square;
     }
-    return {std::sqrt(heavy), std::sqrt(std::sqrt(fourth))};
+    sums.heavy += heavy;
+    sums.fourth += fourth;
+}
+
+// By how much leverage raises the criterion at least: (2 / pivot) N^2, less a part for rounding; see the head.
+double lift_by(const Norms& known, double narrow, double tau, double pivot) {
+    const double N = known.heavy - tau * narrow * known.fourth * known.fourth;
+    return N > 0.0 ? SURE_PART * 2.0 * N * N / pivot : 0.0;
 }
 
 // The criterion with a candidate z, of one target, its |z w| and |z|_4 as sums, z'z and z'r. `left` is filled.
 struct Judged {
-    double total = 0, tight = 0, heavy = 0, fourth = 0, zz = 0, zr = 0;
+    double total = 0, tight = 0, zz = 0, zr = 0;
+    Norms norms;
 };
 SPARSEPATH_WIDE void judge_first(const double* SPARSEPATH_RESTRICT z, double inverse, double tau,
                                  const double* SPARSEPATH_RESTRICT r, const double* SPARSEPATH_RESTRICT p,
@@ -249,8 +253,8 @@ SPARSEPATH_WIDE void judge_first(const double* SPARSEPATH_RESTRICT z, double inv
     }
     sums.total += total;
     sums.tight += tight;
-    sums.heavy += heavy;
-    sums.fourth += fourth;
+    sums.norms.heavy += heavy;
+    sums.norms.fourth += fourth;
     sums.zz += zz;
     sums.zr += zr;
 }
@@ -294,11 +298,6 @@ public:
     double* Q;                                     // size x width: the orthonormal rows of the path, samples and then coefficients
 
 private:
-    // What was found when a candidate was judged: |z w|, |z|_4, z'z and the sum of all changes of w up to then.
-    struct Known {
-        double heavy = 0, fourth = 0, square = 0, drift = 0;
-    };
-
     double squares(int64_t i) const { return columns_.squares.data()[i]; }
     double scale(int64_t i) const { return columns_.scales.data()[i]; }
     double unit(int64_t i) const { return guards_.rounding * columns_.sizes.data()[i]; }
@@ -335,15 +334,14 @@ private:
     bool binary_ = true;                           // whether all weights are zero or one
     std::vector<const double*> x_, rows_;
     std::shared_ptr<Space> space_;
-    double *g_, *p_, *V_, *u_, *gu_ = nullptr, *rest_, *w_, *D_;  // as long as the samples, by target V, u, gu and rest
+    double *g_, *p_, *V_, *u_, *gu_ = nullptr, *w_, *D_;  // as long as the samples, by target V, u and gu
     std::vector<double> x_here_;
     std::vector<double> t_, b_, b2_, c_, s_;       // size x n, size x n, n, T x n, n
     std::vector<char> live_, fine_;
     std::vector<double> rough_, h_, lifts_, bounds_, values_;
     std::vector<double> pivots_, along_;           // of candidates judged in this step; n and T x n
-    std::vector<double> taken_, taken_at_, taken_s_;  // z'(u - beta r), the changes of u up to then, z'z then
-    std::vector<Known> known_;
-    std::vector<double> uu_, norms_, off_, su_, turned_, zu_, unsure_, tau_, step_, inner_;
+    std::vector<Norms> known_;                     // |z w| at least, |z|_4 at most; zero: not known
+    std::vector<double> uu_, norms_, off_, su_, zu_, unsure_, tau_, step_, inner_;
     double* kept_;                                 // rows of candidates that were judged
     std::vector<int64_t> owner_, place_, done_;    // whose a row is; the row of a candidate; up to which step
     int64_t next_place_ = 0;
@@ -351,7 +349,7 @@ private:
     bool sound_ = true;                            // whether enough was left of every chosen column
     double counted_ = 0, weight_ = 0, weight_squares_ = 0;
     double empty_ = 0, everything_ = 0, rr_ = 0, ur_ = 0, beta_ = 1, room_left_ = 0;
-    double drift_ = 0, largest_ = 0, narrow_ = 0;
+    double largest_ = 0, narrow_ = 0;              // the largest w and p^-3/2
     double least_ = INF, most_ = INF;
 };
 
@@ -386,15 +384,11 @@ GramSearch::GramSearch(Columns columns, Products products, Problem problem, Guar
       values_(n),
       pivots_(n),
       along_(T * n),
-      taken_(T * n),
-      taken_at_(T * n),
-      taken_s_(n, -1.0),
       known_(n),
       uu_(T),
       norms_(T),
       off_(T),
       su_(T),
-      turned_(T),
       zu_(T * size),
       unsure_(T),
       tau_(T),
@@ -411,12 +405,11 @@ GramSearch::GramSearch(Columns columns, Products products, Problem problem, Guar
         weight_squares_ += weights[j] * weights[j];
     }
     const int64_t rows = size + static_cast<int64_t>(owner_.size());
-    space_->reserve((rows + T + 1) * width + (3 + (binary_ ? 2 : 3) * T) * m);
+    space_->reserve((rows + T + 1) * width + (3 + (binary_ ? 1 : 2) * T) * m);
     g_ = space_->take(m);
     p_ = space_->take(m);
     w_ = space_->take_zeros(m);
     u_ = space_->take(T * m);
-    rest_ = space_->take_zeros(T * m);
     if (!binary_) gu_ = space_->take(T * m);
     V_ = space_->take_zeros(T * width);
     D_ = space_->take_zeros(width);
@@ -456,6 +449,7 @@ void GramSearch::update(const double* z, double pivot, double* q) {
     double tight = 0, inverse[STRIP], losses[STRIP], squares[STRIP];
     std::vector<TargetSums> sums(static_cast<size_t>(T));
     Spikes spiked;
+    Norms gone;
     LossSums lost;
     const double* weights = problem_.weights.data();
     const double about = k > 0 && errors[k - 1] < INF ? errors[k - 1] / weight_ : rr_ / weight_;
@@ -465,8 +459,8 @@ void GramSearch::update(const double* z, double pivot, double* q) {
         std::fill_n(losses, here, 0.0);
         std::fill_n(squares, here, 0.0);
         for (int64_t o = 0; o < T; ++o)
-            follow(z + low, step_[o], inverse, beta_, &V_[o * width + low], &u_[o * m + low], &rest_[o * m + low], losses,
-                   squares, sums[o], here);
+            follow(z + low, step_[o], inverse, beta_, &V_[o * width + low], &u_[o * m + low], losses, squares, sums[o], here);
+        add_norms(q + low, &w_[low], gone, here);  // with w as it was
         spikes(squares, inverse, &w_[low], spiked, here);
         add_losses(losses, weights + low, about, lost, here);
     }
@@ -476,12 +470,14 @@ void GramSearch::update(const double* z, double pivot, double* q) {
         ur_ += sums[o].ur;
         uu_[o] = sums[o].uu;
         off_[o] = std::sqrt(sums[o].rest + TURN_ROUNDING * uu_[o]);
-        turned_[o] += std::sqrt(sums[o].change);
         su_[o] = binary_ ? sums[o].u : weigh(g_, &u_[o * m], &gu_[o * m], m);
     }
-    drift_ += std::sqrt(std::sqrt(spiked.change));
     largest_ = spiked.largest;
     narrow_ = std::pow(spiked.narrow, 1.5);
+    const double turn = std::sqrt(std::sqrt(spiked.change));
+    const Norms of_row = gone.roots();
+    for (int64_t i = 0; k > 0 && i < n; ++i)
+        if (known_[i].fourth > 0.0) known_[i].follow(std::abs(t_[(k - 1) * n + i]), of_row, turn);
     const double off = lost.total / weight_ - about;
     errors[k] = tight == 0.0 ? lost.total : INF;
     around[k] = std::max(lost.around - 2.0 * off * lost.slope + off * off * weight_squares_, 0.0);
@@ -509,14 +505,6 @@ void GramSearch::bound_all() {
         for (int64_t o = 0; o < T; ++o) {
             h_[o * n + i] = rough_[o * n + i];
             unsure_[o] = length * off_[o];
-            if (taken_s_[i] < 0.0) continue;
-            const double gone = turned_[o] - taken_at_[o * n + i];
-            const double away = std::sqrt(std::max(taken_s_[i] - s_[i], 0.0) + doubt(i));
-            const double now = length * gone + away * (off_[o] + gone) + unit(i) * std::sqrt(uu_[o]);
-            if (now < unsure_[o]) {
-                h_[o * n + i] += taken_[o * n + i];
-                unsure_[o] = now;
-            }
         }
         lifts_[i] = lift(i);
         bounds_[i] = bound(i, unsure_.data());
@@ -525,14 +513,11 @@ void GramSearch::bound_all() {
 
 // By how much leverage raises a bound at least, from what was known of the candidate when it was judged.
 double GramSearch::lift(int64_t i) const {
-    const Known& then = known_[i];
     const double pivot = alpha_ + s_[i];
-    if (!(then.heavy > 0.0 && doubt(i) <= guards_.known_well * pivot)) return 0.0;
+    if (!(known_[i].heavy > 0.0 && doubt(i) <= guards_.known_well * pivot)) return 0.0;
     double square = 0;
     for (int64_t o = 0; o < T; ++o) square += c_[o * n + i] * c_[o * n + i];
-    const double tau = std::sqrt(square) / pivot;
-    const double away = std::sqrt(std::max(then.square - s_[i], 0.0) + doubt(i));
-    return lift_by({then.heavy, then.fourth}, away, drift_ - then.drift, largest_, narrow_, tau, pivot);
+    return lift_by(known_[i], narrow_, std::sqrt(square) / pivot, pivot);
 }
 
 // A lower bound of the criterion, less its rounding; h is known up to what is `unsure`.
@@ -562,13 +547,14 @@ void GramSearch::refine(int64_t i) {
         double h = at_hand ? dot(kept(i), &u_[o * m], m) : raw_product(i, weighed(o), su_[o]);
         for (int64_t j = 0; j < (at_hand ? 0 : k); ++j) h -= t_[j * n + i] * zu_[o * size + j];
         h_[o * n + i] = h;
-        taken_[o * n + i] = h - rough_[o * n + i];
-        taken_at_[o * n + i] = turned_[o];
     }
-    taken_s_[i] = s_[i];
-    if (known_[i].heavy == 0.0 && doubt(i) <= guards_.known_well * (alpha_ + s_[i])) {
-        const Norms now = column_norms(x_[i], g_, columns_.means.data()[i], scale(i), w_, m);
-        known_[i] = {now.heavy, now.fourth, squares(i), drift_};
+    if (known_[i].fourth == 0.0 && doubt(i) <= guards_.known_well * (alpha_ + s_[i])) {
+        const double away = std::sqrt(std::max(squares(i) - s_[i], 0.0) + doubt(i));  // at least |x - z|
+        Norms whole;
+        read(i, D_, 0, m);
+        add_norms(D_, w_, whole, m);
+        whole = whole.roots();
+        known_[i] = {whole.heavy - largest_ * away, whole.fourth + away};
         lifts_[i] = lift(i);
     }
     bounds_[i] = bound(i, nullptr);
@@ -630,7 +616,7 @@ void GramSearch::judge(int64_t i) {
     }
     along_[i] += now.zr;
     pivots_[i] = alpha_ + now.zz + behind;
-    known_[i] = {std::sqrt(now.heavy), std::sqrt(std::sqrt(now.fourth)), s_[i], drift_};
+    known_[i] = now.norms.roots();
     values_[i] = now.tight == 0.0 ? now.total : INF;
     if (values_[i] < least_) {
         least_ = values_[i];
@@ -775,10 +761,14 @@ void bind_gram_search(nb::module_& m) {
     nb::class_<Guards>(m, "Guards", "Limits of rounding; see gram_search.py.")
         .def(nb::init<double, double, double, double, double, double, double, double, double, int64_t>(), "room"_a, "tie"_a,
              "tie_floor"_a, "vanished"_a, "rounding"_a, "known_well"_a, "surely"_a, "trusted"_a, "once_more"_a, "kept"_a);
-    m.def("lift", [](double heavy, double fourth, double away, double drift, double largest, double narrow, double tau,
-                     double pivot) { return lift_by({heavy, fourth}, away, drift, largest, narrow, tau, pivot); },
-          "heavy"_a, "fourth"_a, "away"_a, "drift"_a, "largest"_a, "narrow"_a, "tau"_a, "pivot"_a,
-          "By how much leverage raises the criterion at least.");
+    m.def("lift", [](double heavy, double fourth, const ConstVector& t, const ConstVector& heavy_rows,
+                     const ConstVector& fourth_rows, const ConstVector& turns, double narrow, double tau, double pivot) {
+        Norms known{heavy, fourth};
+        for (size_t l = 0; l < t.shape(0); ++l)
+            known.follow(std::abs(t.data()[l]), {heavy_rows.data()[l], fourth_rows.data()[l]}, turns.data()[l]);
+        return lift_by(known, narrow, tau, pivot);
+    }, "heavy"_a, "fourth"_a, "t"_a, "heavy_rows"_a, "fourth_rows"_a, "turns"_a, "narrow"_a, "tau"_a, "pivot"_a,
+          "By how much leverage raises the criterion at least, some steps after |z w| and |z|_4 were found.");
     m.def("spikes", [](const ConstVector& squares, const ConstVector& inverse, Vector& w) {
         Spikes now;
         spikes(squares.data(), inverse.data(), w.data(), now, static_cast<int64_t>(w.shape(0)));

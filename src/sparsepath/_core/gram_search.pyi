@@ -28,8 +28,10 @@ class Guards:
 
     def __init__(self, room: float, tie: float, tie_floor: float, vanished: float, rounding: float, known_well: float, surely: float, trusted: float, once_more: float, kept: int) -> None: ...
 
-def lift(heavy: float, fourth: float, away: float, drift: float, largest: float, narrow: float, tau: float, pivot: float) -> float:
-    """By how much leverage raises the criterion at least."""
+def lift(heavy: float, fourth: float, t: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], heavy_rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fourth_rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], turns: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], narrow: float, tau: float, pivot: float) -> float:
+    """
+    By how much leverage raises the criterion at least, some steps after |z w| and |z|_4 were found.
+    """
 
 def spikes(squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float]:
     """

@@ -395,16 +395,15 @@ def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats
     found = np.empty((len(drawn), totals.shape[1]))
     weight = drawn @ shares
     squares = drawn @ (shares * shares)
+    even = bool((shares == shares[0]).all())
     for j in np.unique(best):
         rows = best == j
         mine, own = drawn[rows], weight[rows, None]
         gaps = totals - totals[:, [j]]
-        mean = mine @ gaps / own
-        sums = (
-            mine @ (gaps * gaps)
-            - 2 * mean * (mine @ (gaps * shares[:, None]))
-            + mean**2 * squares[rows, None]
-        )
+        total = mine @ gaps
+        mean = total / own
+        weighed = shares[0] * total if even else mine @ (gaps * shares[:, None])
+        sums = mine @ (gaps * gaps) - 2 * mean * weighed + mean**2 * squares[rows, None]
         found[rows] = np.sqrt(np.maximum(sums, 0.0)) / own
     return found
 
