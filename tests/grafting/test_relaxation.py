@@ -63,7 +63,7 @@ def test_relaxed_models_need_fewer_features():
     relaxed = GraftingRegressorCV(choose="min", relax=True).fit(X, y)
     assert set(range(4)) <= set(relaxed.selected_)
     assert len(relaxed.selected_) < len(plain.selected_)
-    assert relaxed.honest_.error < plain.honest_.error
+    assert relaxed.path_.error(4) < plain.path_.error(len(plain.selected_))
     assert relaxed.cv_errors_.shape == plain.cv_errors_.shape
 
 
