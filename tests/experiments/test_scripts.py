@@ -87,6 +87,18 @@ def test_every_script_is_run_and_made_with_the_papers():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     made = re.findall(r"experiments/(\w+)\.py", makefile.split("\npapers:")[1].split("\n\n")[0])
     assert sorted(made) == sorted(scripts)
+    index = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)\.py", index.split("## Scripts")[1], re.MULTILINE)
+    assert sorted(named) == sorted(scripts)
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "results").glob("*.md")), ids=lambda p: p.stem
+)
+def test_a_page_says_with_which_code_it_was_made(page):
+    if page.stem not in ("index", "as-printed", "robustness"):
+        last = page.read_text(encoding="utf-8").rstrip().rpartition("\n\n")[2]
+        assert re.match(r"Made with .*commit [0-9a-f]{8,}", last)
 
 
 @pytest.mark.parametrize("script", [*PLANS, "grafting_rivals"])
