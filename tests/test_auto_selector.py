@@ -13,6 +13,7 @@ from sparsepath import (
     SparseRLSRegressor,
     honest_error,
 )
+from sparsepath.methods.table import METHODS
 
 FOLDS = KFold(4, shuffle=True, random_state=0)
 LINEAR = {"time_budget": 0.01}  # no budget for anything else
@@ -31,7 +32,18 @@ def product():
     return X, y, AutoSelectorRegressor(time_budget=5, validation=FOLDS).fit(X, y)
 
 
-@parametrize_with_checks([AutoSelectorRegressor(**LINEAR), AutoSelectorClassifier(**LINEAR)])
+def by_rows(estimator):
+    """Folds are made of rows: a row of weight two is in one fold, two equal rows may be in two."""
+    checks = ("dense_data", "sparse_data")
+    return dict.fromkeys(
+        (f"check_sample_weight_equivalence_on_{kind}" for kind in checks), "folds are made of rows"
+    )
+
+
+@parametrize_with_checks(
+    [AutoSelectorRegressor(**LINEAR), AutoSelectorClassifier(**LINEAR)],
+    expected_failed_checks=by_rows,
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_takes_it(estimator, check):
     check(estimator)
@@ -138,3 +150,36 @@ def test_a_callback_ends_the_work():
     model = AutoSelectorRegressor(callback=lambda path: True).fit(X, X[:, 0] + noise)
     assert model.honest_ is None
     assert model.path_.sizes[-1] > 0
+
+
+def test_sample_weights_reach_every_method():
+    """Rows without weight count for nothing; methods without weights are left out by name."""
+    X, noise = drawn(120, 5, seed=4)
+    y, w = X[:, 0] - X[:, 3] + 0.5 * noise, np.ones(120)
+    y[::3], w[::3] = 20 * X[::3, 4], 0
+    model = AutoSelectorRegressor(time_budget=5, validation=5).fit(X, y, sample_weight=w)
+    assert sorted(model.selected_) == [0, 3]
+    assert model.honest_.error < 0.5
+    assert model.left_out_["elm-fs"] == "it does not support sample weights"
+    assert {one.name for one in model.comparison_.contestants} >= {"greedy-rls", "grafting"}
+    without = AutoSelectorRegressor(time_budget=5, validation=5).fit(X, y)
+    assert sorted(without.selected_) != [0, 3]
+
+
+def test_sample_weights_are_routed():
+    from sklearn import config_context
+
+    with config_context(enable_metadata_routing=True):
+        asked = AutoSelectorRegressor().set_fit_request(sample_weight=True)
+        assert asked.get_metadata_routing().fit.requests["sample_weight"] is True
+
+
+def test_a_search_that_is_slower_than_its_estimate_ends(monkeypatch):
+    X, noise = drawn(100, 12, seed=5)
+    y = X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * noise
+    kind = METHODS["mlp-grafting"].make("regression").__class__
+    monkeypatch.setattr(kind, "expected_seconds", lambda self, X: 1e-4)
+    model = AutoSelectorRegressor(time_budget=0.5, validation=5).fit(X, y)
+    assert "mlp-grafting" not in {one.name for one in model.comparison_.contestants}
+    assert "by its search so far, beyond the time budget" in model.left_out_["mlp-grafting"]
+    assert model.path_.stopped != "asked to"

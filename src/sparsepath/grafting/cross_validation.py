@@ -124,7 +124,9 @@ class _GraftingCV(LinearGrafting):
         """Whether a longer path is worth it: the errors still fall where this one ends."""
         mixes = len(MIXES) if self._relax(penalty) else 1
         whole = len(errors) > 0 and len(errors[0]) == len(l1s) * mixes
-        if self.l1s is not None or self.least is not None or is_stepwise(self, penalty):
+        several = len(getattr(self, "classes_", ())) > 2
+        given = self.l1s is not None or self.least is not None
+        if given or several or is_stepwise(self, penalty):
             return False
         first = len(l1s) <= self.n_l1s + 1
         if not first or not whole:
@@ -335,7 +337,8 @@ class GraftingClassifierCV(LinearClasses, JudgedClasses, _GraftingCV):
         one down to ``least`` of it.
     least : float, optional
         Without ``l1s``: the last value, as a fraction of the largest. None: 0.01, and on to 0.0001
-        at the same spacing if the cross-validation error still falls at 0.01.
+        at the same spacing if there are two classes and the cross-validation error still falls at
+        0.01.
     cv : int, splitter or list of splits, default=5
         Cross-validation that chooses l1.
     choose : {"one_se", "min"}, int or float, default="one_se"

@@ -10,6 +10,7 @@ of the way and of the size, and if it is then not clearly below that of the empt
 is selected.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -17,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
 from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.out_of_sample import LeftOut, OneWay, Ways, preferred
@@ -54,6 +56,9 @@ NONLINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 FEWEST_ROWS = 20  # for methods that have folds of their own
 OF_LINEAR = frozenset(name for name, _, _ in LINEAR)
 # The default budget in CPU seconds: so many times what greedy RLS takes, within limits.
+ALWAYS = frozenset(("greedy-rls (alpha auto)", "greedy-rls"))
+LENIENT = 2.0  # a method that is only a little slower than the budget stays
+LEAST_SHARE = 0.25  # of the budget that a method has, however long those before it took
 TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
 
 
@@ -82,6 +87,38 @@ class MethodWays:
         return {(method, way): outputs for way, outputs in made.items()}
 
 
+class _Clock:
+    """CPU seconds of searches; a validation repeats each of them ``times`` times in all.
+
+    Estimates of nonlinear methods can be far too low, so the search on all data is measured. It
+    ends when the repetitions would take ``LENIENT`` times what is left of the budget.
+    """
+
+    def __init__(self, budget: float, times: int) -> None:
+        self.budget, self.times, self.spent, self.begun = budget, times, 0.0, 0.0
+
+    def start(self) -> None:
+        self.begun = time.process_time()
+
+    def stop(self) -> None:
+        self.spent += self.times * (time.process_time() - self.begun)
+
+    @property
+    def is_late(self) -> bool:
+        seconds = time.process_time() - self.begun
+        share = LEAST_SHARE * max(self.budget, LEAST_SECONDS)
+        return self.times * seconds > LENIENT * max(self.budget - self.spent, share)
+
+    def too_slow(self) -> str:
+        """Why a method is left out; its time counts."""
+        seconds = time.process_time() - self.begun
+        self.spent += seconds
+        return (
+            f"more than {duration(self.times * seconds)} by its search so far, beyond the time "
+            f"budget of {duration(self.budget)}"
+        )
+
+
 @dataclass(eq=False, repr=False)
 class _AutoSelector(SizedSelector):
     """What the regressor and the classifier share."""
@@ -94,9 +131,9 @@ class _AutoSelector(SizedSelector):
     final: str | None = None
 
     @fitting
-    def fit(self, X: Any, y: Any, groups: Vector = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Try the methods, and settle on one of them and on a size."""
-        given, X = opened(self, X, y, groups=groups)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         self._check_target(y, X.shape[0])
         check_final(self.final)
         if self.max_features is not None:
@@ -105,6 +142,10 @@ class _AutoSelector(SizedSelector):
         methods, left = self._methods(X)
         if not is_validated(self, X.shape[0]):  # nothing can choose between them
             methods = {"greedy-rls": methods["greedy-rls"]}
+        if given.more.get("sample_weight") is not None:
+            for name in [n for n in methods if not has_fit_parameter(methods[n], "sample_weight")]:
+                left[name] = "it does not support sample weights"
+                del methods[name]
         for each in methods.values():
             if "random_state" in each.get_params():
                 each.set_params(random_state=seed)
@@ -122,16 +163,19 @@ class _AutoSelector(SizedSelector):
             changes |= {"complete": done, "stopped": (path.stopped if done else str(run.stopped))}
             return Found((), path=path.replaced(**changes), fitted=state)
 
+        clock = _Clock(self.budget(X), self._n_folds + 1)
+
         def tell(name: Any, path: SelectionPath) -> bool:
             so_far[name] = path
-            return run.tell(name[0])
+            return run.tell(name[0]) or (name[0] not in ALWAYS and clock.is_late)
 
         ways = MethodWays(methods, given.X, given.y, given.more)
         with Run(self, given, X, method="auto", found=found, paths=paths) as run:
             for name, each in ways.estimators.items():
                 one = quiet_copy(each)
-                if run.watched:
+                if run.watched or name[0] not in ALWAYS:
                     one.set_params(callback=partial(tell, name))
+                clock.start()
                 try:
                     path = fitted(one, given.X, given.y, given.more).path_
                 except InputError as error:
@@ -140,6 +184,12 @@ class _AutoSelector(SizedSelector):
                     left[name[0]] = str(error).rstrip(".")
                     del methods[name[0]]
                     continue
+                if not run.stopped and name[0] not in ALWAYS and clock.is_late:
+                    left[name[0]] = clock.too_slow()
+                    del methods[name[0]]
+                    so_far.pop(name, None)
+                    continue
+                clock.stop()
                 so_far[name] = path
                 if run.stopped:
                     break
@@ -352,9 +402,10 @@ class AutoSelectorRegressor(RegressorFace, _AutoSelector):
         of the least error (paired), linear ones first, and of it the smallest such size. "min": the
         least error. An integer: this size, with the method that has the least error there.
     time_budget : float, optional
-        CPU seconds of one core for all methods with their validation. A nonlinear method is tried
-        if its estimate still fits; linear ones are always tried. None: ten times what greedy RLS
-        takes, at least 3 seconds and, for data under ten million numbers, at most 60.
+        CPU seconds of one core for all methods with their validation. Greedy RLS is always tried,
+        grafting unless its search turns out to be too slow, and a nonlinear method if its estimate
+        fits and its search confirms that. None: ten times what greedy RLS takes, at least 3 seconds
+        and, for data under ten million numbers, at most 60.
     random_state : int, RandomState instance or None, default=0
         For the methods that draw random numbers.
     n_threads : int, optional
@@ -426,9 +477,10 @@ class AutoSelectorClassifier(ClassifierFace, _AutoSelector):
         of the least error (paired), linear ones first, and of it the smallest such size. "min": the
         least error. An integer: this size, with the method that has the least error there.
     time_budget : float, optional
-        CPU seconds of one core for all methods with their validation. A nonlinear method is tried
-        if its estimate still fits; linear ones are always tried. None: ten times what greedy RLS
-        takes, at least 3 seconds and, for data under ten million numbers, at most 60.
+        CPU seconds of one core for all methods with their validation. Greedy RLS is always tried,
+        grafting unless its search turns out to be too slow, and a nonlinear method if its estimate
+        fits and its search confirms that. None: ten times what greedy RLS takes, at least 3 seconds
+        and, for data under ten million numbers, at most 60.
     random_state : int, RandomState instance or None, default=0
         For the methods that draw random numbers.
     n_threads : int, optional
