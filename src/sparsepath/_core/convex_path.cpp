@@ -3,6 +3,7 @@
 #include "blas.hpp"
 #include "exponential.hpp"
 #include "simd.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ constexpr double TIGHTER = 1e-4;       // part of the tolerance beyond which ste
 constexpr double NO_GRADIENT = 1e-13;  // part of the sizes of the slopes below which a gradient is zero
 constexpr double ZERO_LOSS = 1e-12;    // part of the empty model's loss below which the criterion is zero
 constexpr double AT_ONCE = 2e6;        // entrants have products with each other for so many multiplications
-constexpr int64_t STRIP = 1 << 15;     // numbers that are weighted at a time
+constexpr int64_t CURVATURE_STRIP = 1 << 15;     // numbers that are weighted at a time
 
 struct Samples {
     int64_t m;
@@ -76,19 +77,6 @@ SPARSEPATH_WIDE void expand_term(const HuberTerm& term, const Samples& of, Outpu
         along += u * f[i];
     }
     at.loss = loss, at.slopes = slopes, at.sizes = sizes, at.curvatures = curvatures, at.along = along;
-}
-
-SPARSEPATH_WIDE double dot(const double* SPARSEPATH_RESTRICT x, const double* SPARSEPATH_RESTRICT y, int64_t n) {
-    double s = 0.0;
-#pragma omp simd reduction(+ : s)
-    for (int64_t i = 0; i < n; ++i) s += x[i] * y[i];
-    return s;
-}
-
-SPARSEPATH_WIDE void add_scaled(double a, const double* SPARSEPATH_RESTRICT x, double* SPARSEPATH_RESTRICT y,
-                                int64_t n) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
 SPARSEPATH_WIDE void multiply(const double* SPARSEPATH_RESTRICT x, const double* SPARSEPATH_RESTRICT y,
@@ -222,7 +210,7 @@ void ConvexPath::fill(int64_t first) {
     second_.k = k;
     second_.c.resize(static_cast<size_t>(k));
     for (int64_t a = first; a < k; ++a) second_.c[a] = dot(z_[a], second_.h.data(), m_);
-    const int64_t rows = std::min(m_, std::max<int64_t>(256, STRIP / k));
+    const int64_t rows = std::min(m_, std::max<int64_t>(256, CURVATURE_STRIP / k));
     strip_.resize(static_cast<size_t>(rows * (k + 1)));
     double* root = &strip_[static_cast<size_t>(rows * k)];
     const int size = static_cast<int>(k), fresh = static_cast<int>(k - first), stride = static_cast<int>(second_.stride);

@@ -11,17 +11,13 @@
 #include "bindings.hpp"
 #include "simd.hpp"
 #include "threads.hpp"
+#include "vectors.hpp"
 
 namespace sparsepath {
 namespace {
 
 constexpr int64_t TILE = 256;          // columns that are judged together
 constexpr int64_t COMPARED_TILE = 64;  // and whose scores are compared
-
-SPARSEPATH_WIDE void subtract(double f, const double* a, int64_t n, double* SPARSEPATH_RESTRICT out) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) out[i] -= f * a[i];
-}
 
 template <class Loss>
 inline void add_costs(Loss loss, double e, double v, const double* d, const double* omega, int64_t n,
@@ -105,7 +101,7 @@ void FoldLosses::catch_up(int64_t begin, int64_t end) {
     const std::vector<double>& d_b = chosen_.back();
     for (int64_t f = 0; f < rows_->splits(); ++f)
         for (int64_t r = rows_->starts[f]; r < rows_->starts[f + 1]; ++r)
-            subtract(d_b[r], &pending_->u[f * n + begin], end - begin, &d_[r * n + begin]);
+            subtract(&d_[r * n + begin], d_b[r], &pending_->u[f * n + begin], end - begin);
 }
 
 void FoldLosses::follow(const Folds& folds, const double* column) {
@@ -119,10 +115,10 @@ void FoldLosses::follow(const Folds& folds, const double* column) {
         } else {
             std::copy(column + first, column + last, &d_b[first]);
             for (int64_t l = 0; l < k; ++l)
-                subtract(folds.followed[l]->u[f * n + b], &chosen_[l][first], last - first, &d_b[first]);
+                subtract(&d_b[first], folds.followed[l]->u[f * n + b], &chosen_[l][first], last - first);
         }
         for (int64_t t = 0; t < T; ++t)
-            subtract(folds.triangles[f].omega[k * T + t], &d_b[first], last - first, &e_[t * R + first]);
+            subtract(&e_[t * R + first], folds.triangles[f].omega[k * T + t], &d_b[first], last - first);
     }
     chosen_.push_back(std::move(d_b));
     if (keeps()) pending_ = folds.followed.back();
@@ -136,7 +132,7 @@ void FoldLosses::fill(const Folds& folds, const double* strip, int64_t width, in
             double* row = out + r * count;
             std::copy_n(strip + r * width + begin, count, row);
             for (size_t l = 0; l < chosen_.size(); ++l)
-                subtract(chosen_[l][r], &folds.followed[l]->u[f * n + first + begin], count, row);
+                subtract(row, chosen_[l][r], &folds.followed[l]->u[f * n + first + begin], count);
         }
 }
 

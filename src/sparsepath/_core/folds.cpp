@@ -14,6 +14,7 @@
 #include "simd.hpp"
 #include "threads.hpp"
 #include "ties.hpp"
+#include "vectors.hpp"
 
 namespace sparsepath {
 namespace {
@@ -121,13 +122,6 @@ SPARSEPATH_WIDE void take_off_rows(const double* u, const double* f, int64_t row
 #pragma omp simd
         for (int64_t i = 0; i < n; ++i) d[i] -= fj * u[i];
     }
-}
-
-SPARSEPATH_WIDE double dot(const double* a, const double* b, int64_t n) {
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
-    return sum;
 }
 
 SPARSEPATH_WIDE void difference(const double* a, const double* b, int64_t n, double* SPARSEPATH_RESTRICT out) {

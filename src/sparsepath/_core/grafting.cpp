@@ -5,6 +5,7 @@
 #include "exponential.hpp"
 #include "quadratic.hpp"
 #include "simd.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -132,15 +133,10 @@ private:
     Quadratic quadratic_;
 };
 
-SPARSEPATH_WIDE void add_row(double a, const double* SPARSEPATH_RESTRICT x, double* SPARSEPATH_RESTRICT y, int64_t n) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] += a * x[i];
-}
-
 void ProductsPath::gradient() {
     for (int64_t j = 0; j < n_; ++j) r_[j] = -c_[j];
     for (int64_t j = 0; j < n_; ++j)
-        if (w_[j] != 0.0) add_row(w_[j], G_.data() + j * n_, r_.data(), n_);
+        if (w_[j] != 0.0) add_scaled(w_[j], G_.data() + j * n_, r_.data(), n_);
 }
 
 // With u = Z w - y: mean u^2 = yy - c'w + r'w and mean u y = c'w - yy; the gap is that of criterion.py.
@@ -396,7 +392,7 @@ struct Groups {
             d[c] = gone ? -w[c] : d[c] + by;
             if (by == 0.0) continue;
             change = std::max(change, std::abs(by) * top);
-            add_row(by, H + (j * K + c) * k * K, r, k * K);
+            add_scaled(by, H + (j * K + c) * k * K, r, k * K);
         }
         return change;
     }

@@ -15,6 +15,8 @@
 #include "bindings.hpp"
 #include "simd.hpp"
 #include "threads.hpp"
+#include "ties.hpp"
+#include "vectors.hpp"
 
 namespace sparsepath {
 namespace {
@@ -22,18 +24,11 @@ namespace {
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double NO_DECISION = 1e-10;     // difference of two scores, over their reach, that decides nothing
 constexpr double LABEL_ROUNDING = 4e-15;  // and what rounding leaves of a difference of labels and residuals
-constexpr int64_t STRIP = 512;            // samples that several targets are judged for at once
+constexpr int64_t TARGET_STRIP = 512;            // samples that several targets are judged for at once
 constexpr int64_t LANES = 8;              // numbers of the widest vector; a row is as long as some of these
 constexpr int64_t SHORT_ROW = 256;        // numbers of a row below which the processor does not fetch the next in time
 
 int64_t padded(int64_t width) { return (width + LANES - 1) / LANES * LANES; }
-
-SPARSEPATH_WIDE double dot(const double* a, const double* b, int64_t n) {
-    double s = 0.0;
-#pragma omp simd reduction(+ : s)
-    for (int64_t i = 0; i < n; ++i) s += a[i] * b[i];
-    return s;
-}
 
 // Four rows together, so that the vectors that all of them meet are read once and no sum waits for another.
 struct FourRows {
@@ -82,11 +77,6 @@ SPARSEPATH_WIDE void subtract_and_bound(const FourRows& of, const double* f, con
     out[3][0] = hd, out[3][1] = qd;
 }
 
-SPARSEPATH_WIDE void subtract(double* row, double f, const double* D, int64_t n) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) row[i] -= f * D[i];
-}
-
 // What the leave-one-out residual e = r / p of a sample costs; the squared loss is divided by the total weight later.
 struct PlainSquare {
     double operator()(int64_t, double e) const { return e * e; }
@@ -115,9 +105,9 @@ SPARSEPATH_WIDE double total_loss(Loss loss, const double* z, double tau, double
 template <class Loss>
 SPARSEPATH_WIDE double total_losses(Loss loss, const double* z, const double* tau, double inverse, const double* r,
                                     int64_t r_stride, const double* p, int64_t m, int64_t T) {
-    double total = 0.0, least = INF, over[STRIP];
-    for (int64_t first = 0; first < m; first += STRIP) {
-        const int64_t count = std::min(STRIP, m - first);
+    double total = 0.0, least = INF, over[TARGET_STRIP];
+    for (int64_t first = 0; first < m; first += TARGET_STRIP) {
+        const int64_t count = std::min(TARGET_STRIP, m - first);
         const double *x = z + first, *before = p + first;
 #pragma omp simd reduction(min : least)
         for (int64_t i = 0; i < count; ++i) {
@@ -160,9 +150,9 @@ SPARSEPATH_WIDE double wrong_signs(const double* z, double tau, double inverse, 
 SPARSEPATH_WIDE double wrong_classes(const double* z, const double* tau, double inverse, const double* r,
                                      int64_t r_stride, const double* p, const LossSpec& spec, double blur, int64_t m,
                                      int64_t T) {
-    double total = 0.0, least = INF, own[STRIP], other[STRIP];
-    for (int64_t first = 0; first < m; first += STRIP) {
-        const int64_t count = std::min(STRIP, m - first);
+    double total = 0.0, least = INF, own[TARGET_STRIP], other[TARGET_STRIP];
+    for (int64_t first = 0; first < m; first += TARGET_STRIP) {
+        const int64_t count = std::min(TARGET_STRIP, m - first);
         const double *x = z + first, *label = spec.label.data() + first, *scale = spec.scale.data() + first;
         const double *before = p + first, *weight = spec.weight.data() + first;
         for (int64_t i = 0; i < count; ++i) own[i] = 0.0, other[i] = INF;
@@ -185,8 +175,6 @@ SPARSEPATH_WIDE double wrong_classes(const double* z, const double* tau, double 
     }
     return least > ROOM ? total : INF;
 }
-
-double tie_limit(double least, double empty) { return least + TIE * std::fabs(least) + TIE_FLOOR * empty; }
 
 int64_t rows_per_piece(int64_t width) { return std::max<int64_t>(8, (1 << 15) / width); }
 
@@ -440,15 +428,15 @@ void LeaveOneOut::judge_bounded(const bool* allowed) {
     int64_t first = -1;
     for (int64_t i : open_)
         if (bounds_[i] < lowest && (!allowed || allowed[i])) lowest = bounds_[i], first = i;
-    if (first < 0 || lowest > tie_limit(least, empty_error)) return;
+    if (first < 0 || lowest > ties::limit(least, empty_error)) return;
     evaluate(first);
     std::vector<int64_t> hopeful;
-    const double most = tie_limit(least, empty_error);
+    const double most = ties::limit(least, empty_error);
     for (int64_t i : open_)
         if (bounds_[i] <= most && bounds_[i] < INF && (!allowed || allowed[i])) hopeful.push_back(i);
     std::sort(hopeful.begin(), hopeful.end(), [&](int64_t a, int64_t b) { return bounds_[a] < bounds_[b]; });
     for (int64_t i : hopeful) {
-        if (bounds_[i] > tie_limit(least, empty_error)) break;
+        if (bounds_[i] > ties::limit(least, empty_error)) break;
         evaluate(i);
     }
 }
@@ -466,7 +454,7 @@ Candidate LeaveOneOut::best_addition(const bool* allowed, int n_threads) {
     for (int64_t i : known)
         if (errors_[i] < least && (!allowed || allowed[i])) least = errors_[i];
     if (!(least < INF)) return {};
-    const double most = tie_limit(least, empty_error);
+    const double most = ties::limit(least, empty_error);
     Candidate best{n, INF};
     for (int64_t i : known)
         if (i < best.feature && errors_[i] <= most && (!allowed || allowed[i])) best = {i, errors_[i]};
@@ -748,7 +736,7 @@ std::vector<double> LeaveOneOut::exchanges(int64_t b, const bool* allowed, doubl
         for (int64_t l = 0; l < k; ++l) w[t * k + l] = targets_[t * stride_ + places_[l]];
         Gw[t] = dot(G, &w[t * k], k);
     }
-    const double limit = tie_limit(most, empty_error) * total * (1.0 + 1e-8);
+    const double limit = ties::limit(most, empty_error) * total * (1.0 + 1e-8);
     std::vector<double> out(n, INF);
     parallel_ranges(n, rows_per_piece(width_), n_threads, [&](int64_t first, int64_t last) {
         std::vector<double> B(k), tau(T), z(m);

@@ -41,8 +41,6 @@
 namespace sparsepath {
 
 constexpr double ROOM = 1e-10;        // 1 - leverage below this: nothing is left out of the sample's own prediction
-constexpr double TIE = 1e-10;         // criteria closer than this (relative) are equal
-constexpr double TIE_FLOOR = 1e-14;   // the same relative to the criterion of the empty model
 constexpr double SECOND_GO = 1e-2;    // norm left of a row, over its norm when computed, below which it is doubtful
 constexpr double ROUNDING = 1e-11;    // part of the sums in a bound that may be rounding
 constexpr double VANISHED = 1e-13;    // norm of the residuals, over that of the targets, that counts as zero

@@ -14,6 +14,7 @@
 #include "bindings.hpp"
 #include "simd.hpp"
 #include "threads.hpp"
+#include "vectors.hpp"
 
 namespace sparsepath {
 namespace {
@@ -103,13 +104,6 @@ SPARSEPATH_WIDE double order_row(const Pairs& pairs, const Samples& of, const do
     return least;
 }
 
-SPARSEPATH_WIDE double weighted_sum(const double* weight, const double* losses, int64_t n) {
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < n; ++j) sum += weight[j] * losses[j];
-    return sum;
-}
-
 // Sum over pairs of g_i^2 g_j^2 times the loss; own, if given, gets the sums over the pairs of every sample without its
 // own weight. Infinite if a pair leaves no room.
 double sum_pairs(const Pairs& pairs, const double* H, const double* F, Change change, bool squared, double* own) {
@@ -124,7 +118,7 @@ double sum_pairs(const Pairs& pairs, const double* H, const double* F, Change ch
         const double tightest = squared ? squared_row(pairs, of, row, change, i, first, losses.data())
                                         : order_row(pairs, of, row, change, i, first, losses.data());
         least = std::min(least, tightest);
-        const double mine = weighted_sum(weight, losses.data(), count);
+        const double mine = dot(weight, losses.data(), count);
         total += of.weight[i] * mine;
         if (!own) continue;
         own[i] += mine;

@@ -1,6 +1,7 @@
 #include "quadratic.hpp"
 
 #include "simd.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +13,6 @@ constexpr int64_t ROUNDS = 20;      // passes over the moving coordinates betwee
 constexpr int64_t FEW_PASSES = 10;  // passes before an exact solution, at least; else a third of the weights: its price
 constexpr int MOST_SOLUTIONS = 30;
 constexpr double ZERO_PIVOT = 1e-12;  // part of a column's square that other columns must leave of it
-
-SPARSEPATH_WIDE void add_scaled(double a, const double* SPARSEPATH_RESTRICT x, double* SPARSEPATH_RESTRICT y,
-                                int64_t n) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] += a * x[i];
-}
 
 // Subtract from a row its products with the rows above: L[row][i] = (A[row][i] - L[row] . L[i]) / L[i][i].
 SPARSEPATH_WIDE void eliminate(const double* SPARSEPATH_RESTRICT L, int64_t rows, int64_t stride,

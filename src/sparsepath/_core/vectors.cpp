@@ -7,24 +7,33 @@ namespace sparsepath {
 
 // Four quarters side by side: a sum waits for the one before it, four do so at the same time.
 SPARSEPATH_WIDE double dot(const double* SPARSEPATH_RESTRICT a, const double* SPARSEPATH_RESTRICT b, int64_t n) {
-    const int64_t q = n / 32 * 8;
-    const double *a1 = a + q, *a2 = a1 + q, *a3 = a2 + q, *b1 = b + q, *b2 = b1 + q, *b3 = b2 + q;
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    double total = 0;
+    int64_t q = 0;
+    if (n >= 256) {
+        q = n / 32 * 8;
+        const double *a1 = a + q, *a2 = a1 + q, *a3 = a2 + q, *b1 = b + q, *b2 = b1 + q, *b3 = b2 + q;
+        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 #pragma omp simd reduction(+ : s0, s1, s2, s3)
-    for (int64_t j = 0; j < q; ++j) {
-        s0 += a[j] * b[j];
-        s1 += a1[j] * b1[j];
-        s2 += a2[j] * b2[j];
-        s3 += a3[j] * b3[j];
+        for (int64_t j = 0; j < q; ++j) {
+            s0 += a[j] * b[j];
+            s1 += a1[j] * b1[j];
+            s2 += a2[j] * b2[j];
+            s3 += a3[j] * b3[j];
+        }
+        total = (s0 + s1) + (s2 + s3);
     }
     double rest = 0;
 #pragma omp simd reduction(+ : rest)
     for (int64_t j = 4 * q; j < n; ++j) rest += a[j] * b[j];
-    return (s0 + s1) + (s2 + s3) + rest;
+    return total + rest;
 }
 
 SPARSEPATH_WIDE void subtract(double* SPARSEPATH_RESTRICT row, double f, const double* SPARSEPATH_RESTRICT v, int64_t n) {
     for (int64_t j = 0; j < n; ++j) row[j] -= f * v[j];
+}
+
+SPARSEPATH_WIDE void add_scaled(double a, const double* SPARSEPATH_RESTRICT x, double* SPARSEPATH_RESTRICT y, int64_t n) {
+    for (int64_t j = 0; j < n; ++j) y[j] += a * x[j];
 }
 
 SPARSEPATH_WIDE void inner_products(const double* const* Z, int64_t k, const double* SPARSEPATH_RESTRICT v, int64_t n,

@@ -16,6 +16,9 @@ double dot(const double* a, const double* b, int64_t n);
 // row <- row - f v.
 void subtract(double* row, double f, const double* v, int64_t n);
 
+// y <- y + a x.
+void add_scaled(double a, const double* x, double* y, int64_t n);
+
 // out_i = Z_i'v for i < k.
 void inner_products(const double* const* Z, int64_t k, const double* v, int64_t n, double* out);
 
