@@ -145,7 +145,10 @@ def fitted(method: str, X, y, classes: bool, options: dict):
     began = time.process_time()
     with warnings.catch_warnings(), joblib.parallel_config("sequential"):
         warnings.simplefilter("ignore")
-        model = estimator(callback=told, **options).fit(X, y)
+        made = estimator(callback=told, **options)
+        if "random_state" in made.get_params():
+            made.set_params(random_state=0)
+        model = made.fit(X, y)
     return model, time.process_time() - began, first[0] if first else np.nan
 
 

@@ -127,3 +127,16 @@ def test_useless_inputs_are_left_out_and_small_sizes_are_on_the_path(seed):
     model = SparseRBFRegressorCV(validation=None).fit(X, y)
     assert set(model.selected_) == {0, 1}
     assert {0, 1, 2, 3} <= set(model.path_.sizes)
+
+
+def test_of_many_inputs_a_working_set_is_searched(monkeypatch):
+    for module in ("elimination", "narrowing"):
+        monkeypatch.setattr(f"sparsepath.rbf.{module}.MANY", 6)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (80, 20))
+    y = np.sin(3 * X[:, 4]) + X[:, 13] ** 2 + 0.1 * rng.standard_normal(80)
+    model = SparseRBFRegressorCV(3, 3, cv=2, centres=20, validation=None).fit(X, y)
+    assert sorted(model.selected_) == [4, 13]
+    assert max(model.path_.sizes) <= 6
+    assert model.cv_results_["mean_n_inputs"].max() <= 6
+    assert len(model.cv_results_["params"]) > 1

@@ -311,11 +311,12 @@ def test_search_tells_how_far_it_is_and_can_be_stopped(data):
 
     def stop(path):
         seen.append(path)
-        return len(seen) == 2
+        return len(seen) == 3
 
     grid = {"rs": [6.0], "ts": [1.0, 3.0, 5.0], "cv": 2}
     model = SparseRBFRegressorCV(**grid, callback=stop).fit(data.X, data.y)
-    assert [path.complete for path in seen] == [False, False]
+    assert [path.complete for path in seen] == [False, False, False]
+    assert seen[0].sizes == (0,)
     assert model.ts_.tolist() == [1.0, 3.0]
     assert not model.path_.complete
     assert len(model.cv_results_["params"]) == 2
@@ -327,8 +328,10 @@ def test_search_tells_how_far_it_is_and_can_be_stopped(data):
     assert model.path_.stopped == "asked to"
     with pytest.warns(PathWarning, match="interrupted"):
         model.set_params(callback=interrupt).fit(data.X, data.y)
-    assert model.ts_.tolist() == [1.0]
+    assert model.ts_.tolist() == []
+    assert model.path_.sizes == (0,)
     assert model.path_.stopped == "interrupted"
+    np.testing.assert_allclose(model.predict(data.X), data.y.mean())
     model.set_params(callback=None).fit(data.X, data.y)
     assert model.path_.complete
 

@@ -9,25 +9,22 @@ one at the least scaling too, which changes little; neurons, ridge and the other
 feature less wins if it is better, by a thousandth at least; one feature more, and there are
 many to try, if it is better by a tenth, and among the best few on a sample of the rows. Single
 precision finds the best of each size, double precision says whether it wins. Scalings that are not
-common are polished, a little where a smaller machine is far better, and the neighbours of what has
-won are tried in turn. Errors only fall, so this ends.
+common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
+ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from sparsepath.elm.polish import clearly_better, descent, polish, rejudged, tuned
+from sparsepath.elm.polish import clearly_better, polish, rejudged, tuned
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate
+from sparsepath.elm.subsets import FEW
 from sparsepath.system.threads import Threads
 
 BEATEN, BEATEN_BY_MORE = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
-FEW = 3  # neighbours of a size with one feature more that are judged on all rows
-FAR_WORSE, FEW_ROUNDS = 1.5, 5  # times the error of a smaller machine: so many rounds of polishing
-NEARLY_ENOUGH = 1.01  # times what is asked for: as much in single precision may be less in double
 
 Task = tuple[int, Candidate]  # a neighbour, after the size of the machine that it comes from
 
@@ -145,9 +142,7 @@ class Neighbourhood:
 
         They are ranked in single precision; whether the first ones serve is judged in double.
         """
-        rough = threads.map(
-            lambda task: rough_key(self.pool, task[1], NEARLY_ENOUGH * self.enough(*task)), tasks
-        )
+        rough = threads.map(lambda task: rough_key(self.pool, task[1], self.enough(*task)), tasks)
         best: dict[tuple[int, bool], tuple[tuple[float, float], Task]] = {}
         for task, key in zip(tasks, rough, strict=True):
             size, neighbour = task
@@ -163,21 +158,11 @@ class Neighbourhood:
                 found.offer(judged)
         return [found.at[size] for size in sorted(found.at)]
 
-    def improved(self, machine: Candidate) -> Candidate:
-        """Return the machine with optimised scalings, briefly if a smaller one is far better."""
-        smaller = min(
-            (self.machines.criterion(size) for size in range(1, len(machine.subset))),
-            default=np.inf,
-        )
-        if machine.key[0] < FAR_WORSE * smaller:
-            return improved(self.pool, machine, self.least)
-        scaling, ridge = descent(self.sample, machine, self.least, FEW_ROUNDS)
-        other = rejudged(self.pool, replace(machine, scaling=scaling, ridge=ridge))
-        return other if clearly_better(self.pool, other, machine) else machine
-
     def settled(self, threads: Threads) -> Best:
         """Machines that no neighbour of another one beats."""
         while better := self.better(self.hopeful(self.around(), threads), threads):
-            for machine in threads.map(self.improved, better):
+            for machine in threads.map(
+                lambda machine: improved(self.pool, machine, self.least), better
+            ):
                 self.machines.offer(machine)
         return self.machines

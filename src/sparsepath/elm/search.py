@@ -19,17 +19,11 @@ from sparsepath.system.threads import Threads
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 6  # restarts between two calls of the watcher
-ACTIVE = (
-    20  # features that a restart begins with, at most, if its subsets only join the swap search
-)
-NEAR_TOP, RIVALS = (
-    1.25,
-    3,
-)  # subsets whose score is that near the best are polished, at most so many
-FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
+# Features that a restart begins with, at most, if its subsets only join the swap search.
+ACTIVE = 20
+RIVALS = 3  # subsets of a size that are polished, at most
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
-WORTH_POLISHING = 0.97  # of the error with a common scaling: less is polished to the end
-STILL_GAINS = 2.0  # of the error of a smaller one: as much, or more, is not polished to the end
+FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 FAR_BETTER = 0.75  # of the error with a common scaling: less needs no more standard errors
 
 Watch = Callable[[], bool]
@@ -181,14 +175,7 @@ class Search:
         pairs = [(some[0], [next(first) for _ in some]) for some in rivals]
         machines = Best()
         other = self.others[0] if self.others else pool
-        leads = [min(machine.key[0] for machine in some) for _, some in pairs]
-        ends = [i == 0 or lead < STILL_GAINS * min(leads[:i]) for i, lead in enumerate(leads)]
-
-        def winner(task: tuple[tuple[Candidate, list[Candidate]], bool]) -> Candidate:
-            (first, some), to_the_end = task
-            return _winner(pool, other, first, some, least, to_the_end)
-
-        for machine in self.threads.map(winner, zip(pairs, ends, strict=True)):
+        for machine in self.threads.map(lambda pair: _winner(pool, other, *pair, least), pairs):
             machines.offer(machine)
         return machines
 
@@ -199,7 +186,6 @@ def _winner(
     first: Candidate,
     polished: list[Candidate],
     least: float,
-    to_the_end: bool = True,
 ) -> Candidate:
     """Return one machine among those of a size; ``first`` is on the best-scoring subset.
 
@@ -209,7 +195,6 @@ def _winner(
     latter and a quarter of the error; and if they are better with other neurons too, those of
     another pool, to which they were not fitted. The first polishing, with half of the neurons and
     a sample of the rows, shows which subset it will be, and whether there is a gain.
-    Without ``to_the_end`` it is all the polishing there is.
     """
     plain = rejudged(pool, first)
     own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
@@ -222,9 +207,9 @@ def _winner(
         return clearly_better(pool, machine, common, 0.0 if far else STANDARD_ERRORS)
 
     whole = tuned(pool, first.scaling)
-    if winner.key[0] >= WORTH_POLISHING * plain.key[0] and not serves(winner, plain):
+    if winner.key[0] >= plain.key[0]:
         return whole
-    machine = finished(pool, winner, least) if to_the_end else rejudged(pool, winner)
+    machine = finished(pool, winner, least)
     if not serves(machine, whole):
         return whole
     return machine if _score(other, machine) < _score(other, whole) else whole
@@ -282,15 +267,13 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     start from is that of the first, for common scalings.
     Half of the neurons, and a sample of the rows, are enough to identify the subset.
     """
-    leading, *others = swaps.ranked(size)[: RIVALS if swaps.gains(size) else 1]
-    limit = NEAR_TOP * swaps.known[leading].key[0]
-    near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
+    near = swaps.ranked(size)[: RIVALS if swaps.gains(size) else 1]
     half = np.arange((len(pool.neurons) + 1) // 2)
     restarted = best.at.get(size)
     if restarted is not None and restarted.subset not in near:
         near.append(restarted.subset)
     found = swaps.known | swaps.steady
-    first = tuned(pool, found[leading].scaling, half)
+    first = tuned(pool, found[near[0]].scaling, half)
     common = [first, *(replace(first, scaling=found[subset].scaling) for subset in near[1:])]
     if restarted is None:
         return common

@@ -23,15 +23,15 @@ from sparsepath.base.selector import SizedSelector
 from sparsepath.base.targets import ClassifierFace, RegressorFace
 from sparsepath.data.classes import coded
 from sparsepath.data.validation import check_features
-from sparsepath.elm.cost import networks, seconds_of_one
+from sparsepath.elm.cost import seconds
 from sparsepath.elm.estimators import seeds_of
 from sparsepath.elm.heavy_tails import standardise_heavy
 from sparsepath.elm.limits import unit_of
 from sparsepath.elm.network import Neurons, Target, draw_neurons
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.scaling import RULES, Best
-from sparsepath.elm.search import CLEARLY, STRATEGIES, Draw, RestartPlan, Search, models
-from sparsepath.elm.subsets import POOLS
+from sparsepath.elm.search import STRATEGIES, Draw, RestartPlan, Search, models
+from sparsepath.elm.subsets import GAINED, POOLS
 from sparsepath.errors import warn_user
 from sparsepath.path.choosing import is_size
 from sparsepath.path.selection_path import SelectionPath
@@ -83,9 +83,9 @@ class _ELMFS(SizedSelector):
             Features.
         """
         n, d = X.shape
-        one, plan = seconds_of_one(n, count("n_neurons", self.n_neurons)), self._plan(d)
-        done = 1.0 if self.max_features is not None else min(1.0, USUAL_SIZES / max(plan.size, 1))
-        return done * one * networks(plan, d, n)
+        plan = self._plan(d)
+        sizes = plan.size if self.max_features is not None else min(plan.size, USUAL_SIZES)
+        return seconds(plan, n, d, count("n_neurons", self.n_neurons), sizes)
 
     # Fitting ------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class _ELMFS(SizedSelector):
             later = path.replaced(steps=second.steps)
             for size in sorted(sizes):
                 before, now = path.error(size), later.error(size)
-                if now < CLEARLY * before:
+                if now < GAINED * before:
                     warn_user(MISSED.format(size=size, before=before, now=now))
                     return second
         size = min(sizes)

@@ -11,9 +11,6 @@ from sparsepath.rbf.barrier import Budget, InteriorPoint
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import PrimalDual, RBFSolution, Stage, Told
 
-ROUND = 1e-4  # relative fall of J in a round below which mu is lowered
-LAST_ROUND = 1e-6  # the same at the last mu
-
 
 def solve_alternating(
     network: RBFNetwork,
@@ -38,7 +35,7 @@ def solve_alternating(
     while True:
         last = mu <= mu_min * (1 + 1e-9)
         before, fall, rounds = float("inf"), 1.0, 0
-        while fall > (LAST_ROUND if last else ROUND) and rounds < most:
+        while fall > mu and rounds < most:  # the relative fall of J in a round
             rounds += 1
             for part in ("alpha", "weights"):
                 run.turn(part)

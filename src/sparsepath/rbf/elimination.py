@@ -23,7 +23,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from sparsepath.rbf.grid import (
-    BETTER,
     BudgetPath,
     Fold,
     GridData,
@@ -34,18 +33,18 @@ from sparsepath.rbf.grid import (
     scored,
 )
 from sparsepath.rbf.model import Trainer, Training
+from sparsepath.rbf.narrowing import BETTER, MANY, first_inputs
+from sparsepath.rbf.network import IN_USE
 from sparsepath.rbf.primal_dual import RBFSolution
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 
 Columns = NDArray[np.intp]
 
-IN_USE = 1e-3  # of the largest coefficient: a centre that a fit which is not pruned uses
 COARSE = 2  # nodes from one of the first walk to the next
 FIRST_SPLITS = 2  # on which a node is tried at first,
 LOSING = 1.1  # and times the error of the best there: it is not tried on the others
-ONE_BY_ONE = 8  # inputs from which on one is left out at a time
-KEPT = 0.5  # of more of them, that stay
+ONE_BY_ONE = 8  # inputs from which on one is left out at a time; of more of them half stay
 LEAST_START = 1e-4  # of the largest weight: what an input starts with at least
 SHUFFLES = 3  # of an input on a test part
 
@@ -140,7 +139,7 @@ def next_size(size: int) -> int:
     >>> [next_size(30), next_size(9), next_size(8)]
     [15, 8, 7]
     """
-    return size - 1 if size <= ONE_BY_ONE else max(ONE_BY_ONE, int(KEPT * size))
+    return size - 1 if size <= ONE_BY_ONE else max(ONE_BY_ONE, size // 2)
 
 
 class CoarseToFine(BudgetPath):
@@ -151,12 +150,14 @@ class CoarseToFine(BudgetPath):
         self._n_jobs = n_jobs
         rows = np.arange(len(self.data.X))
         self._parts = [*self.splits, (rows, rows[:0])]  # the last is all data
-        everything = np.arange(self.data.X.shape[1])
         middle_r, middle_t = (len(each.values) // 2 for each in (self.grid.r, self.grid.t))
         starts = [(middle_r, j) for j in range(0, len(self.grid.t.values), COARSE)]
         starts.sort(key=lambda node: abs(node[1] - middle_t))
-        first = self._candidate(starts[0], everything)
-        self.offer_mean(first.node, self._offered(first))
+        self.offer_mean()
+        yield "the mean"
+        self._everything = self._working_set(starts[0])
+        first = self._candidate(starts[0], self._everything)
+        self._offered(first)
         yield "first budgets"
         best = yield from self._walk(first, starts[1:], lambda node: self._nearby(node, COARSE))
         if not relaxed:
@@ -173,6 +174,15 @@ class CoarseToFine(BudgetPath):
             for each in (yield from self._eliminated(best)):
                 self._offered(each)
                 yield f"{len(each.columns)} inputs"
+
+    def _working_set(self, node: Node) -> Columns:
+        """The inputs to search among; of many the first working set of a fit to all data."""
+        rows, data = self.rows, self.data
+        if data.X.shape[1] <= MANY:
+            return np.arange(data.X.shape[1])
+        with Threads(1):
+            trainer = Trainer.placed(data.of(rows), rows, *self.grid.at(node), data.options)
+            return trainer.inputs[first_inputs(trainer.network, trainer.r, trainer.t)]
 
     def _nearby(self, node: Node, far: int) -> list[Node]:
         i, j = node
@@ -208,7 +218,7 @@ class CoarseToFine(BudgetPath):
         rest = range(few, len(self.splits))
         fits += self._fits(node, columns, rest)
         folds = [fit.fold for fit in fits]
-        if len(columns) == self.data.X.shape[1]:
+        if len(columns) == len(self._everything):
             self.tried[node] = folds
         if not mean_error(folds) < BETTER * best.error:
             return None
@@ -241,7 +251,7 @@ class CoarseToFine(BudgetPath):
 
     def _candidate(self, node: Node, columns: Columns, starts: Sequence[QuickFit] = ()) -> NodeFits:
         found = NodeFits(node, columns, self._fits(node, columns, range(len(self._parts)), starts))
-        if len(columns) == self.data.X.shape[1]:
+        if len(columns) == len(self._everything):
             self.tried[node] = found.folds
         return found
 

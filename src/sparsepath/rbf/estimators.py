@@ -135,7 +135,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
-        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
         How a number of centres is placed: k-means, or the samples with the lowest mean
@@ -228,7 +228,7 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
-        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
         How a number of centres is placed: k-means, or the samples with the lowest mean

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sparsepath.base import Trail
 from sparsepath.path.steps import Step
 from sparsepath.rbf.model import RBFOptions, Trainer, Training, empty_model
+from sparsepath.rbf.narrowing import BETTER
 from sparsepath.rbf.primal_dual import RBFSolution
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
@@ -31,7 +32,6 @@ SMALLEST_R, MOST_PER_CENTRE = 2.0, 4.0
 DISTANCES = (0.04, 10.0)  # the mean weighted squared distance of two samples, at the ends of t
 
 BEYOND = 3  # steps that relaxed budgets may go beyond the ends of their grid
-BETTER = 0.999  # of the error: less makes a step worth while
 
 
 def default_budgets(n_centres: int, n_r: int, n_t: int) -> tuple[Floats, Floats]:
@@ -248,13 +248,17 @@ class BudgetPath:
         """The samples that count."""
         return self.data.counted(np.arange(len(self.data.X)))
 
-    def offer_mean(self, node: Node, fit: Training) -> None:
-        """If nothing predicts, the mean does: the empty model."""
-        nothing, (r, t) = self.data.on(np.zeros(0, dtype=np.intp)), self.grid.at(node)
-        empty = [fold(nothing, split, [r], t)[0] for split in self.splits]
+    def offer_mean(self) -> None:
+        """If nothing predicts, the mean does: the empty model, where the solver starts."""
+        nothing, budgets = self.data.on(np.zeros(0, dtype=np.intp)), self.grid.at((0, 0))
+        empty = [fold(nothing, split, budgets[:1], budgets[1])[0] for split in self.splits]
         mean = float(np.average(self.data.y, weights=self.data.weights))
-        model = replace(fit, model=empty_model(mean))
-        self.trail.offer(Step((), mean_error(empty), samples_se(empty)), model=((r, t), model))
+        with Threads(1):
+            start = Trainer.placed(
+                self.data.of(self.rows), self.rows, *budgets, self.data.options
+            ).at_start()
+        training = Training(empty_model(mean), start, np.zeros(0, dtype=np.intp), start.error)
+        self.trail.offer(Step((), mean_error(empty), samples_se(empty)), model=(budgets, training))
 
     def offer(self, node: Node, fit: Training, folds: Sequence[Fold]) -> None:
         """A fit to all data, with those on the splits that say its error."""
@@ -292,6 +296,8 @@ class FullGrid(BudgetPath):
 
     def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:
         """Yields what was done."""
+        self.offer_mean()
+        yield "the mean"
         best: list[tuple[Node, NDArray[np.intp]]] = []  # of every t, with the inputs of its fit
         for place, t in enumerate(self.grid.t.values):
             best.append(self._best_at(place, n_jobs))
@@ -318,8 +324,6 @@ class FullGrid(BudgetPath):
         found = {(i, place): [row[i] for row in rows] for i in range(len(rs))}
         node = min(found, key=lambda node: mean_error(found[node]))
         fit = self.complete(node)
-        if not self.tried:
-            self.offer_mean(node, fit)
         self.offer(node, fit, found[node])
         self.tried |= found
         return node, np.sort(fit.model.columns)

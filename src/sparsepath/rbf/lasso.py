@@ -33,15 +33,16 @@ from scipy.linalg import lstsq, qr
 from scipy.linalg.lapack import dgels, dgeqrf, dtrtrs
 
 from sparsepath._core import rbf as core
+from sparsepath.rbf.network import IN_USE
 from sparsepath.system.arrays import Floats
 
-GAP = 1e-6  # of the error: what could still be gained at the end
 SLACK = 0  # the corner at zero: what is not used of the budget
+# Numerical tolerances
+GAP = 1e-6  # of the error: what could still be gained at the end
 MOST_IDLE = 5  # corners in a row by which the error does not fall
 DEPENDENT = 1e-10  # of the largest: what is left of a corner by the others
 FULL = 1e-9  # of the budget: less that is not used is rounding
 PLAIN = 1e-7  # as DEPENDENT, above which columns need not be exchanged to tell
-USED = 1e-3  # of the largest coefficient of a start: what is less is left out of it
 LAPACK_COLUMNS = 32  # that LAPACK takes at a time
 
 
@@ -164,7 +165,7 @@ class BudgetLasso:
         B, r, used = self._B, self._r, np.zeros(0, dtype=np.intp)
         if start is not None and start.any():
             sizes = np.abs(start)
-            used = np.flatnonzero(sizes > USED * sizes.max())
+            used = np.flatnonzero(sizes > IN_USE * sizes.max())
             if independent:
                 used = used[_independent(start[used] * B[used].T)]
             elif len(used) > B.shape[1]:

@@ -40,7 +40,7 @@ from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.narrowing import MANY, solve_narrowed
 from sparsepath.rbf.network import RBFNetwork, gaussians
-from sparsepath.rbf.primal_dual import RBFSolution, Told, solve
+from sparsepath.rbf.primal_dual import PrimalDual, RBFSolution, Told, solve
 from sparsepath.system.arrays import Floats
 
 CAP = 0.01
@@ -88,7 +88,9 @@ class RBFOptions:
     random_state: Any = 0
 
 
-ENOUGH = 0.005  # of the error: a mu at which a fit is near enough to compare budgets
+# Part of the error: a mu at which a fit is near enough to compare budgets. With .005 the same
+# inputs and errors on 15 problems, in 1.15 times the time.
+ENOUGH = 0.02
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,12 @@ class Trainer:
                 self._best = found
         assert self._best is not None
         return self._best
+
+    def at_start(self) -> RBFSolution:
+        """Where the solver starts: the bias of the target, which is zero."""
+        network = self.network
+        x = start(Budget(self.r, self.t), network.n_centres + 1, network.n_inputs)
+        return PrimalDual(network, Budget(self.r, self.t), self.options.mu_min, x).solution([])
 
     def quick(self, start: RBFSolution | None = None) -> RBFSolution:
         """A solution that is near enough to compare budgets; ``start`` as for ``run``."""

@@ -27,6 +27,8 @@ from scipy.linalg.blas import dsyrk
 from sparsepath._core import rbf as core
 from sparsepath.system.arrays import Floats
 
+IN_USE = 1e-3  # of the largest weight or coefficient: what is smaller hardly counts
+
 
 class Exponents:
     """-sum_i w_i (c_mi - x_ni)^2 + shift_n, centres x samples, for any w: one product.
@@ -147,7 +149,7 @@ class RBFNetwork:
             alpha_m, w_i:   -(2/N) sum_n e_n K_nm D_nmi                    (M x |I|)
             w_i, w_j:        (2/N) sum_nm e_n alpha_m K_nm D_nmi D_nmj     (|I| x |I|)
 
-        Centres whose alpha is 1e-3 of the largest or less are skipped in the second.
+        Centres whose alpha is not in use are skipped in the second.
         """
         a = alpha[1:]
         cross, among = core.second_derivatives(
@@ -156,7 +158,7 @@ class RBFNetwork:
             np.ascontiguousarray(self.centres[:, inputs]),
             a,
             e,
-            1e-3 * np.abs(a).max(initial=0.0),
+            IN_USE * np.abs(a).max(initial=0.0),
         )
         scale = 2.0 / self.n_samples
         return -scale * cross, scale * among

@@ -33,9 +33,10 @@ import numpy as np
 
 from sparsepath._core import rbf as core
 from sparsepath.rbf.barrier import Budget, InteriorPoint, newton_system, start
-from sparsepath.rbf.network import RBFNetwork
+from sparsepath.rbf.network import IN_USE, RBFNetwork
 from sparsepath.system.arrays import Floats
 
+# Numerical constants of the interior-point method
 FRACTION = 0.995  # of the way to the boundary
 LONG_STEP = 0.9  # a step that the boundary hardly shortens
 RECENTRINGS = 2  # at most, of a step that the boundary shortens
@@ -48,7 +49,6 @@ RELEASED = 0.01  # of that damping is left where a stage would end by it
 # The mu from which the exact Hessian is tried: it takes as long as the rest of a step. From 2e-4 on
 # 5 to 10 % fewer steps, but 1.1 to 2 times the time; never: 1.5 times the steps, not all converged.
 EXACT_FROM = 5e-5
-LIVE = 1e-2  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class PrimalDual:
         exact = self.parts == "both" and self.mu <= EXACT_FROM
         H = self._gauss_newton(again=exact)
         if exact:
-            live = np.flatnonzero(x.w > LIVE * x.w.max())
+            live = np.flatnonzero(x.w > IN_USE * x.w.max())
             cross, among = self.network.curvature(self._at.alpha, self._at.off, live)
             core.add_second_derivatives(H.T, x.n_alpha, live, cross, among)
             system = newton_system(H, curvature, self.parts, lam, lam_w)

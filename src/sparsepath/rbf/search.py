@@ -210,7 +210,7 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
-        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
         How a number of centres is placed: k-means, or the samples with the lowest mean
@@ -327,7 +327,7 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
         Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
-        all samples, or a random subset of 150 if there are more. Run time grows with the cube of
+        all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
         How a number of centres is placed: k-means, or the samples with the lowest mean
@@ -415,7 +415,9 @@ def _listed(name: str, given: Any) -> Floats:
 
 
 def _table(tried: Mapping[Node, Sequence[Fold]], grid: Grid) -> dict[str, Any]:
-    """cv_results_ of the nodes that were tried on every split."""
+    """cv_results_ of the nodes that were tried on every split; empty before the first."""
+    if not tried:
+        return {}
     nodes = sorted(tried)
     r, t = np.array([grid.at(node) for node in nodes]).T
     numbers = np.array([[fold.numbers() for fold in tried[node]] for node in nodes], dtype=float)

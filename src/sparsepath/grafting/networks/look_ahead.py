@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv
 from scipy.special import chdtri
 
 from sparsepath.grafting.criterion import ConvexLoss
@@ -352,9 +353,11 @@ class UnitsCriterion:
             while damping < 1e6 and fall <= 0.0:
                 damped = H.copy()
                 damped.reshape(-1)[:: len(H) + 1] += damping * (H.diagonal() + 1e-12)
-                trial = p - np.linalg.solve(damped, gradient).reshape(p.shape)
-                there = self._outputs(trial)
-                fall = here - self._value(there[1])
+                _, step, failed = dposv(damped, gradient)
+                if not failed:
+                    trial = p - step.reshape(p.shape)
+                    there = self._outputs(trial)
+                    fall = here - self._value(there[1])
                 damping = damping * 8 if fall <= 0 else max(damping / 5, 1e-8)
             if fall <= 0.0:
                 break
