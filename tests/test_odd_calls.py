@@ -5,16 +5,19 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from sparsepath import (
     AutoSelectorRegressor,
     ELMFSRegressor,
     ELMRegressor,
     GraftingClassifier,
+    GraftingCoxCV,
     GraftingRegressor,
     GraftingRegressorCV,
     InputError,
     LarsSelector,
+    LSSVMClassifier,
     LSSVMForwardRegressor,
     LSSVMRegressor,
     MLPGraftingRegressorCV,
@@ -56,10 +59,20 @@ def test_callbacks_that_are_no_functions(estimator, callback):
         (GraftingRegressorCV(n_jobs=1 + 2j), r"n_jobs=\(1\+2j\); give a whole number"),
         (MLPGraftingRegressorCV(least="auto"), "least='auto'; give a fraction"),
         (MLPGraftingRegressorCV(n_jobs="x"), "n_jobs='x'; give a whole number"),
+        (MLPGraftingRegressorCV(n_jobs=0), "n_jobs=0; give a whole number other than 0"),
         (SparseKernelRLSRegressor(gamma={}), r"gamma=\{\}; give a number"),
         (SparseKernelRLSRegressor(gamma=np.inf), "gamma=inf; give a number"),
         (SparseKernelRLSRegressor(candidates="all"), "candidates='all'; give numbers"),
         (SparseKernelRLSRegressor(kernel=[0]), r"kernel=\[0\]; use"),
+        (SparseKernelRLSRegressor(kernel=lambda *_: 0.0), r"kernel returned shape \(\)"),
+        (
+            SparseKernelRLSRegressor(kernel=lambda a, b: a @ b.T + 1j),
+            "kernel returned values that are",
+        ),
+        (SparseKernelRLSRegressor(kernel=lambda a, b: a @ b.T * np.nan), "kernel returned NaN"),
+        (SparseRLSRegressor(feature_costs=np.ones(3) + 0j), "feature_costs must be 3 finite"),
+        (GraftingRegressor(feature_costs=[1, 2j, 3]), "feature_costs=.*; give numbers"),
+        (GraftingCoxCV(), "shape is"),
         (LSSVMRegressor(gamma=None), "gamma=None; give a finite number"),
         (LSSVMRegressor(sigma2=slice(2)), "sigma2=slice.*; give a finite number"),
         (ELMRegressor(activation=np.arange(3)), "activation=.*; use one of"),
@@ -192,3 +205,70 @@ def test_sparse_columns_of_pandas():
 def test_thresholds_of_another_type(threshold):
     with pytest.raises(InputError, match=r"threshold=.*; use 'balanced'"):
         SparseRLSClassifier(threshold=threshold, validation=None).fit(X, Y > 0)
+
+
+@pytest.mark.parametrize("y", [Y.astype(complex), np.c_[np.abs(Y), Y > 0].astype(complex)])
+def test_complex_times_of_survival(y):
+    with pytest.raises(InputError, match="values that are not numbers"):
+        GraftingCoxCV(validation=None).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [SparseRLSClassifier, GraftingClassifier, LSSVMClassifier])
+def test_dates_as_classes(estimator):
+    """A model file would predict other labels."""
+    days = np.arange(30).astype("datetime64[D]")
+    with pytest.raises(InputError, match="y holds dates"):
+        estimator().fit(X, days)
+
+
+def test_columns_whose_weighted_mean_overflows():
+    wide = X.copy()
+    wide[3] = 1e308
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(InputError, match="exceed the range of floating point"):
+            SparseKernelRLSRegressor().fit(wide, Y, sample_weight=np.full(30, 7.0))
+
+
+class KernelError(Exception):
+    """What the kernel of the next test raises."""
+
+
+@pytest.mark.parametrize("validation", [None, 3])
+def test_what_a_kernel_raises_reaches_the_caller(validation):
+    def kernel(A, B):
+        raise KernelError
+
+    with pytest.raises(KernelError):
+        SparseKernelRLSRegressor(kernel=kernel, validation=validation).fit(X, Y)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_array, pd.DataFrame])
+@pytest.mark.parametrize("estimator", [GraftingRegressor, SparseRLSRegressor])
+def test_huge_numbers_in_a_row_without_weight_or_in_a_row_to_predict(estimator, form):
+    """Their predictions, and those of folds without this row, would not be finite."""
+    wide, weights = X.copy(), np.ones(30)
+    wide[3, 1], weights[3] = 1e200, 0
+    with pytest.raises(InputError, match="column '1' has numbers whose squares exceed"):
+        estimator(validation=None).fit(form(wide), Y, sample_weight=weights)
+    model = estimator(validation=None).fit(form(X), Y)
+    with pytest.raises(InputError, match="column '1' has numbers whose squares exceed"):
+        model.predict(form(wide))
+    with pytest.raises(InputError, match="column '1' has numbers whose squares exceed"):
+        estimator(validation=None).fit(np.repeat(wide, 2, axis=1)[:, ::2], Y)
+
+
+def test_numbers_below_the_largest_in_every_order():
+    wide = 1e149 * X
+    for form in (wide, np.asfortranarray(wide), np.repeat(wide, 2, axis=1)[:, ::2]):
+        plain = SparseRLSRegressor(validation=None).fit(X, Y)
+        assert SparseRLSRegressor(validation=None).fit(form, Y).path_.subsets == plain.path_.subsets
+
+
+def test_huge_numbers_that_only_a_test_fold_has():
+    wide = X.copy()
+    wide[3] = 1e200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(InputError, match="whose squares exceed the range"):
+            SparseRBFRegressorCV(rs=2, ts=2, cv=3, validation=None).fit(wide, Y)

@@ -37,9 +37,24 @@ def odd_values() -> list[Any]:
         None, True, False, 0, -1, 1, 2, 3, 0.5, 1.5, -0.0, 1e-300, 1e300, float("nan"),
         float("inf"), -float("inf"), 10**30, "", "x", "2", b"loo", [], [0], [0, 1], [0, 0], [-1],
         [9], (1, 2.5), {}, {0: 1}, {0: [1]}, {"a": 2}, {0, 1}, np.int64(2), np.float32(0.5),
-        np.array(1.0), np.arange(3), np.ones((2, 2)), np.array(["a", "b"]), np.nan, object(), abs,
-        1 + 2j, [1.0, None], [[0, 1], [2]], range(2), slice(2), np.bool_(True), np.array([True]),
+        np.array(1.0), np.arange(3), np.ones((2, 2)), np.array(["a", "b"]), np.nan, object(), zero,
+        raises, 1 + 2j, [1.0, None], [[0, 1], [2]], range(2), slice(2), np.bool_(True),
+        np.array([True]),
     ]  # fmt: skip
+
+
+class GivenError(Exception):
+    """What a function that was given raises; it must reach the caller as it is."""
+
+
+def zero(*_: Any) -> float:
+    """Return zero, whatever it is asked for."""
+    return 0.0
+
+
+def raises(*_: Any) -> None:
+    """Raise an error, as a function with a mistake does."""
+    raise GivenError
 
 
 def estimators() -> list[type]:
@@ -280,7 +295,7 @@ def is_refusal(error: BaseException) -> bool:
     """Whether an error was raised on purpose, with a sentence."""
     from sparsepath import SparsepathError
 
-    if isinstance(error, SparsepathError):
+    if isinstance(error, SparsepathError | GivenError):
         return True
     if not isinstance(error, ValueError | TypeError):
         return False

@@ -21,7 +21,7 @@ import numpy as np
 
 from sparsepath.assessment.calibration import CrossFitted, Part
 from sparsepath.errors import InputError
-from sparsepath.system.arrays import Floats, Indices
+from sparsepath.system.arrays import Floats, Indices, floats
 
 Rule: TypeAlias = str | float | Floats
 NAMES = ("balanced", "f1")
@@ -40,7 +40,7 @@ def rule_of(threshold: Any) -> Rule | None:
             return threshold
     else:
         try:
-            values = np.asarray(threshold, dtype=np.float64)
+            values = floats(threshold)
         except (TypeError, ValueError):
             values = np.zeros(0)
         if values.ndim == 0 and 0 < values < 1:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sparsepath.errors import InputError
-from sparsepath.system.arrays import Floats
+from sparsepath.system.arrays import Floats, floats
 
 Record = TypeVar("Record")
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
@@ -94,7 +94,7 @@ def file_name(name: str, value: Any) -> Any:
 def numbers(name: str, values: Any) -> Floats:
     """Return a list or array of numbers, or raise an error."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return floats(values)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}={values!r}; give numbers.") from error
 
@@ -103,8 +103,8 @@ def check_shared(estimator: Any) -> None:
     """Check the parameters that have the same meaning for all estimators."""
     function("callback", getattr(estimator, "callback", None))
     n_jobs = getattr(estimator, "n_jobs", None)
-    if n_jobs is not None and not isinstance(n_jobs, Integral):
-        raise InputError(f"n_jobs={n_jobs!r}; give a whole number, or None.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(f"n_jobs={n_jobs!r}; give a whole number other than 0, or None.")
 
 
 def as_record(kind: type[Record], of: Any, **others: Any) -> Record:

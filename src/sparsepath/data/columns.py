@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.validation import FEW_DIGITS, named_columns
-from sparsepath.errors import InputError, warn_user
+from sparsepath.data.validation import FEW_DIGITS, named_columns, refuse_wide
+from sparsepath.errors import warn_user
 from sparsepath.system.arrays import Flags, Floats
 
 Names = NDArray[Any] | None
@@ -41,16 +41,6 @@ def _constant(
         tiny[nothing] = np.ptp(part, axis=0) > 0.0
     warn_tiny(tiny)
     return np.asarray(constant | tiny)
-
-
-def refuse_wide(wide: Flags, names: Names = None) -> None:
-    """Raise an error for columns whose squares are infinite."""
-    if wide.any():
-        which = named_columns(np.flatnonzero(wide), names)
-        raise InputError(
-            f"column {which} has numbers whose squares exceed the range of floating point "
-            "(1e150 and more); divide by their size."
-        )
 
 
 def warn_tiny(tiny: Flags, names: Names = None) -> None:

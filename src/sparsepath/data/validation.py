@@ -1,8 +1,9 @@
 """Validation of input data, once, at the entry of every public function.
 
 Afterwards, X is a two-dimensional array of a real type (unchanged type and order; bool becomes
-uint8) or a SciPy CSC / CSR matrix, finite, with the names of its columns if there are any; y is
-float64 of shape (m, T) and not constant; sample weights are float64, nonnegative and not all zero.
+uint8) or a SciPy CSC / CSR matrix, of finite numbers with finite squares, with the names of its
+columns if there are any; y is float64 of shape (m, T) and not constant; sample weights are float64,
+nonnegative and not all zero.
 Data are copied only if necessary.
 """
 
@@ -19,6 +20,7 @@ from sparsepath.errors import InputError
 
 NAMED_AT_MOST = 5
 LARGEST_WEIGHT = 1e100  # whose square, times the number of samples, is a number
+LARGEST = 1e150  # value of a feature whose square, times the number of samples, is a number
 FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digits left
 
 
@@ -75,7 +77,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     sparse_flags = dtype == np.bool_ and not isinstance(checked, np.ndarray)
     if sparse_flags or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
         checked = checked.astype(np.float64)
-    _refuse_missing(checked, names)
+    _refuse_nonfinite(checked, names)
     return checked
 
 
@@ -174,17 +176,14 @@ def _plain_numbers(X: Any) -> bool:
     return all(isinstance(kind, np.dtype) and kind.kind in "buif" for kind in set(X.dtypes))
 
 
-def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
+def _refuse_nonfinite(X: Any, names: NDArray[Any] | None) -> None:
+    """Raise an error for missing and infinite values, and for values whose squares are infinite."""
     values = X if isinstance(X, np.ndarray) else X.data
-    with np.errstate(invalid="ignore", over="ignore"):
-        if values.dtype.kind != "f" or np.isfinite(values.sum()):
-            return
-    if isinstance(X, np.ndarray):
-        bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-    else:
-        bad = np.unique(X.tocoo().col[~np.isfinite(X.tocoo().data)])
+    if values.dtype.kind != "f" or np.isfinite(_sum_of_squares(values)):
+        return None
+    bad = np.flatnonzero(_any_by_column(X, ~np.isfinite(values)))
     if not len(bad):
-        return
+        return refuse_wide(_any_by_column(X, np.abs(values) >= LARGEST), names)
     kind = "NaN" if np.isnan(values).any() else "infinity"
     which = named_columns(bad.tolist(), names)
     raise InputError(
@@ -192,6 +191,33 @@ def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
         "impute (SimpleImputer) or drop these values first"
         f"{', or use TableSelector(..., missing=...).' if kind == 'NaN' else '.'}"
     )
+
+
+def _sum_of_squares(values: NDArray[Any]) -> float:
+    """Return the sum of squares, in one pass without a copy; NaN and infinity are not errors."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        if values.flags.forc:
+            flat = values.ravel(order="K")
+            return float(np.vdot(flat, flat))
+        return float(np.einsum("ij,ij->", values, values))
+
+
+def _any_by_column(X: Any, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each column whether one of its values, or stored values, has a flag."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(flags.any(axis=0))
+    columns = X.tocoo().col[flags]
+    return np.bincount(columns, minlength=X.shape[1]).astype(bool)
+
+
+def refuse_wide(wide: NDArray[np.bool_], names: NDArray[Any] | None = None) -> None:
+    """Raise an error for columns whose squares are infinite."""
+    if wide.any():
+        which = named_columns(np.flatnonzero(wide), names)
+        raise InputError(
+            f"column {which} has numbers whose squares exceed the range of floating point "
+            "(1e150 and more); divide by their size."
+        )
 
 
 def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
@@ -248,6 +274,7 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     labels = column_or_1d(y, warn=True)
+    _refuse_dates(labels, "y")
     if labels.dtype.kind == "f":
         _check_y(labels)
     if labels.dtype.kind == "O":

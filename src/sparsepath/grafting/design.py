@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from sparsepath._core import grafting as core
 from sparsepath.data.blocks import SparseBlock, row_blocks
-from sparsepath.data.columns import is_constant, refuse_wide, warn_tiny
-from sparsepath.data.validation import FEW_DIGITS
+from sparsepath.data.columns import is_constant, warn_tiny
+from sparsepath.data.validation import FEW_DIGITS, refuse_wide
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 from sparsepath.system.tuning import TUNING

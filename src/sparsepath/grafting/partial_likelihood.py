@@ -22,13 +22,12 @@ no simple dual point and no duality gap (NaN); the violation of optimality is th
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.engines import INNER_GRAM, ColumnCache
 from sparsepath.grafting.steps import minimise
-from sparsepath.system.arrays import Floats
+from sparsepath.system.arrays import Floats, floats
 
 NEEDED = (
     "y needs two columns, time and event (1 if the event happened, 0 if the time is censored), or "
@@ -134,9 +133,9 @@ def time_and_event(y: Any, n: int) -> Floats:
         fields = [values[name] for name in values.dtype.names]
         if len(fields) == 2 and fields[0].dtype.kind == "b":  # scikit-survival: event, time
             fields.reverse()
-        values = np.column_stack([np.asarray(field, dtype=np.float64) for field in fields])
+        values = np.column_stack(fields)
     try:
-        pairs: NDArray[np.float64] = np.array(values, dtype=np.float64)
+        pairs = floats(values)
     except (TypeError, ValueError) as error:
         raise InputError(f"{NEEDED}; it has values that are not numbers.") from error
     if pairs.ndim != 2 or pairs.shape[1] != 2:

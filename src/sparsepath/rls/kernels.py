@@ -25,14 +25,13 @@ from sparsepath.assessment.validation import validated
 from sparsepath.base import Given, explained, in_memory, opened
 from sparsepath.base.parameters import numbers, random_state, real
 from sparsepath.base.targets import ClassifierFace, RegressorFace
-from sparsepath.data.columns import refuse_wide
-from sparsepath.data.validation import check_features, check_weights
+from sparsepath.data.validation import check_features, check_weights, refuse_wide
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.base import SearchParameters
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
-from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.arrays import Floats, Vector, floats
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
@@ -148,8 +147,8 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
     def _gamma(self, X: Floats, weights: Floats) -> float:
         if self.gamma == "scale":
             counted, w = X[weights > 0], weights[weights > 0]
-            off = counted - np.average(counted, axis=0, weights=w)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
+                off = counted - np.average(counted, axis=0, weights=w)
                 squares = np.average(off**2, axis=0, weights=w)
             refuse_wide(~np.isfinite(squares), getattr(self, "feature_names_in_", None))
             spread = float(squares.mean())
@@ -184,12 +183,18 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
     def _columns(self, X: Floats, centres: Floats) -> Floats:
         """Return kernel values of samples with centres."""
         if callable(self.kernel):
-            values = np.asarray(self.kernel(X, centres), dtype=np.float64)
+            returned = self.kernel(X, centres)
+            try:
+                values = floats(returned)
+            except (TypeError, ValueError) as error:
+                raise InputError("kernel returned values that are not numbers.") from error
             if values.shape != (len(X), len(centres)):
                 raise InputError(
                     f"kernel returned shape {values.shape} for {len(X)} samples and "
                     f"{len(centres)} centres."
                 )
+            if not np.isfinite(values).all():
+                raise InputError("kernel returned NaN or infinite values.")
             return values
         if not isinstance(self.kernel, str) or self.kernel not in KERNELS:
             raise InputError(f"kernel={self.kernel!r}; use {', '.join(KERNELS)} or a function.")

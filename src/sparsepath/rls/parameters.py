@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from sparsepath.base.parameters import file_name, flag, function, number, one_of
 from sparsepath.data.classes import coded, encode
-from sparsepath.data.columns import Names, refuse_wide, warn_tiny
+from sparsepath.data.columns import Names, warn_tiny
 from sparsepath.data.splits import Split
 from sparsepath.data.validation import (
     FEW_DIGITS,
@@ -21,6 +21,7 @@ from sparsepath.data.validation import (
     check_target,
     column_indices,
     named_columns,
+    refuse_wide,
 )
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path.choosing import check_rule, is_size
@@ -35,7 +36,7 @@ from sparsepath.rls.groups import members_of
 from sparsepath.rls.history import Rule
 from sparsepath.rls.searches import EPSILON, SEARCHES, TIMED
 from sparsepath.rls.update import Costs, marked
-from sparsepath.system.arrays import Floats, Indices, Vector
+from sparsepath.system.arrays import Floats, Indices, Vector, floats
 
 
 @dataclass(frozen=True)
@@ -334,7 +335,7 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
     if feature_costs is None:
         return np.ones(n)
     try:
-        of = np.asarray(feature_costs, dtype=np.float64)
+        of = floats(feature_costs)
     except (TypeError, ValueError):
         of = np.full(0, np.nan)
     if of.shape != (n,) or not (np.isfinite(of) & (of > 0)).all():

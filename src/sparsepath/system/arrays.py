@@ -1,4 +1,4 @@
-"""Type names for arrays and figures, without imports of other modules."""
+"""Type names for arrays and figures, and plain numbers, without imports of other modules."""
 
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,4 +22,16 @@ else:  # Matplotlib is loaded when something is drawn
         """Placeholder type for ``matplotlib.figure.Figure``."""
 
 
-__all__ = ["Axes", "Figure", "Flags", "Floats", "Indices", "Vector"]
+__all__ = ["Axes", "Figure", "Flags", "Floats", "Indices", "Vector", "floats"]
+
+
+def floats(values: ArrayLike) -> Floats:
+    """Return values as float64; a TypeError for complex numbers, which NumPy would cut short.
+
+    >>> floats([1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    made = np.asarray(values)
+    if made.dtype.kind == "c":
+        raise TypeError("complex numbers")
+    return made.astype(np.float64, copy=False)
