@@ -24,6 +24,7 @@ from sparsepath import (
     MutualInfoRegressor,
     PathWarning,
     SparseKernelRLSRegressor,
+    SparseRankRLS,
     SparseRBFRegressor,
     SparseRBFRegressorCV,
     SparseRLSClassifier,
@@ -272,3 +273,20 @@ def test_huge_numbers_that_only_a_test_fold_has():
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(InputError, match="whose squares exceed the range"):
             SparseRBFRegressorCV(rs=2, ts=2, cv=3, validation=None).fit(wide, Y)
+
+
+def test_queries_without_order():
+    with pytest.raises(InputError, match="groups has labels that cannot be sorted"):
+        SparseRankRLS(validation=None).fit(X, Y, groups=[None] * 30)
+
+
+def test_several_penalties_of_batches():
+    with pytest.raises(InputError, match=r"l0=array[^;]*; give a finite number"):
+        GraftingRegressor(l0=np.ones((2, 2)), steps="batch").fit(X, Y)
+
+
+def test_single_precision_whose_squares_it_cannot_hold():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = SparseRLSRegressor(validation=None).fit((1e37 * X).astype(np.float32), Y)
+    assert model.path_.subsets == SparseRLSRegressor(validation=None).fit(X, Y).path_.subsets

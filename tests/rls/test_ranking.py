@@ -267,7 +267,7 @@ def test_what_cannot_be_ranked_is_refused(monkeypatch):
         SparseRankRLS().fit(X, y, groups=np.zeros(20))
     with pytest.raises(InputError, match="constant within every query"):
         SparseRankRLS().fit(X, queries.astype(float), groups=queries)
-    with pytest.raises(InputError, match="query of each of the 20 samples"):
+    with pytest.raises(InputError, match="group of each of the 20 samples"):
         SparseRankRLS().fit(X, y, groups=queries[:-1])
     with pytest.raises(InputError, match="at least 4"):
         SparseRankRLS().fit(X[:3], y[:3])

@@ -55,7 +55,12 @@ def drawn_luck(losses, draws, choose, k, most, measured=None):
         away = sorted(set(range(len(losses))) - set(rows))
         gap = measured[away, chosen].mean() - measured[away, k].mean()
         gaps.append(min(max(gap, -most), most))
-    return sum(gaps) / len(gaps)
+    return few_samples(losses) * sum(gaps) / len(gaps)
+
+
+def few_samples(losses):
+    """The factor of the luck that draws of few rows show."""
+    return min(2.0, max(1.0, 80 / len(losses)))
 
 
 def drawn_disorder(losses, draws, choose, k, parts, scores, classes):
@@ -263,7 +268,7 @@ def drawn_luck_among(losses, draws, choose, rule, way, k, most):
         away = sorted(set(range(len(losses[0]))) - set(rows))
         gap = losses[other][away, choose(drawn[other])].mean() - losses[way][away, k].mean()
         gaps.append(min(max(gap, -most), most))
-    return sum(gaps) / len(gaps)
+    return few_samples(losses[0]) * sum(gaps) / len(gaps)
 
 
 def calibration(scores, classes, weights, n_classes, bounds):

@@ -9,7 +9,19 @@ efficient and accurate cross-validation*). No model is refitted. With o_b(k) for
 on the rows that draw b leaves out, s_b for the size chosen in draw b, and s and e(s) for the chosen
 size and its error on all rows,
 
-    error = e(s) + mean over b of  o_b(s_b) - o_b(s).
+    error = e(s) + f times the mean over b of  o_b(s_b) - o_b(s).
+
+Draws of rows leave the models as they are, and with few samples those of all folds share the
+features that fit this sample by chance; so a draw shows but a part of the luck. At 40 samples it is
+half of what is missing: in 100 simulated data sets of two classes the estimate was 0.88, nested
+cross-validation 0.99 and the true error 0.97; from 100 samples up nothing is missing. So f is
+80 / n, at least 1 and at most 2. Mean estimated / mean true error of 140 data sets each
+(``experiments/honest.py``), with f = 1 and with f:
+
+    regression, 40 x 10 / 40 x 200 / absolute error, 40 x 10    0.90 / 0.95 / 0.96    0.99 / 0.98 / 1.01
+    two classes, 40 x 10: squared error / error rate            0.91 / 0.90           0.97 / 0.99
+
+The order of pairs (AUC) needs no factor.
 
 The mean of o_b(s) is e(s), so this is the mean of o_b(s_b) with less noise: if every draw chooses
 s, the correction is zero. A difference is limited to the error of the smallest model, so that huge
@@ -84,6 +96,7 @@ SEED = 0
 SAME_LOSSES = 1e-7  # standard error over error that is rounding: of a difference, so its root
 BETWEEN = 0.5  # of the variance between parts; see above
 UPWARD, FULLY = 0.35, 100  # of the reach up to the upper end, and for how many samples; see above
+FEW = 80  # samples, with fewer of which the correction is up to doubled; see above
 MOST_MULTIPLE = float(stdtrit(2, 0.95))  # of the relative standard error; see above
 PAIRED_DRAWS = 50_000  # draws times samples, for pairs of samples
 AT_ONCE = 1 << 16  # numbers of an array that stays in the cache
@@ -105,6 +118,7 @@ class Draws:
     left: Floats  # (B, C): one for each cluster of samples that is not drawn
     sizes: NDArray[np.intp]  # (B,): chosen in each draw
     size: int  # chosen on all rows
+    times: float = 1.0  # what draws of rows show, relative to all luck; see the module docstring
 
     def luck(self, shares: Floats, totals: Floats, most: float) -> float:
         """Return by how much the error of the chosen size is too optimistic; see the module
@@ -115,7 +129,7 @@ class Draws:
             return 0.0
         outside, sizes = _means(self.left[known], shares, totals), self.sizes[known]
         each = outside[np.arange(len(sizes)), sizes] - outside[:, self.size]
-        return float(np.clip(each, -most, most).mean())
+        return self.times * float(np.clip(each, -most, most).mean())
 
     def luck_in_order(self, scores: Sequence[PartScores], of_row: NDArray[np.intp]) -> float:
         """Return the optimism for wrongly ordered pairs; ``of_row`` is the cluster of each
@@ -156,7 +170,7 @@ def _corrected(found: LeftOut, rule: Any, level: float, n_draws: int) -> Correct
     drawn, left = _drawn(shares, n_draws)
     errors = _means(all_rows, shares, totals)[0]
     size, sizes = _both_chosen(found, rule, drawn, shares, totals)
-    draws = Draws(left, sizes, size)
+    draws = Draws(left, sizes, size, _times(found.n_samples))
     estimate = max(0.0, float(errors[size]) + draws.luck(shares, totals, errors[0]))
     own = draws
     if found.others and found.figures is not None:
@@ -188,6 +202,15 @@ def around(error: float, spread: float, n: float) -> tuple[float, float]:
     """Return a 90 % interval of an error of n samples without any choice, on a log scale."""
     reach = float(ndtri(0.95)) * spread / error if error > 0 else 0.0
     return error * math.exp(-reach), error * math.exp(min(_upward(n) * reach, 700.0))
+
+
+def _times(n: float) -> float:
+    """Return the factor of the correction for few samples; see the module docstring.
+
+    >>> _times(40), _times(60), _times(200)
+    (2.0, 1.3333333333333333, 1.0)
+    """
+    return max(1.0, min(2.0, FEW / n))
 
 
 def _upward(n: float) -> float:

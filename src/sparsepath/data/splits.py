@@ -66,20 +66,25 @@ def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool =
         raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.") from error
 
 
-def count_groups(groups: ArrayLike, m: int) -> int:
-    """Return the number of groups of m samples; at least two are required."""
+def group_codes(groups: ArrayLike, m: int) -> NDArray[np.intp]:
+    """Return the group of each of m samples as a whole number from zero."""
     given = np.asarray(groups)
     if given.shape != (m,):
         raise InputError(
             f"groups has shape {given.shape}; give the group of each of the {m} samples."
         )
     try:
-        count = len(np.unique(given))
+        return np.unique(given, return_inverse=True)[1].astype(np.intp)
     except TypeError as error:
         raise InputError(
             "groups has labels that cannot be sorted, such as None, or numbers mixed with "
             "text; give numbers or text for every sample."
         ) from error
+
+
+def count_groups(groups: ArrayLike, m: int) -> int:
+    """Return the number of groups of m samples; at least two are required."""
+    count = len(np.unique(group_codes(groups, m)))
     if count < 2:
         raise InputError("groups has only one group; give two or more, or no groups.")
     return count

@@ -183,7 +183,9 @@ def _refuse_nonfinite(X: Any, names: NDArray[Any] | None) -> None:
         return None
     bad = np.flatnonzero(_any_by_column(X, ~np.isfinite(values)))
     if not len(bad):
-        return refuse_wide(_any_by_column(X, np.abs(values) >= LARGEST), names)
+        if values.dtype == np.float64:  # single precision has no such numbers
+            refuse_wide(_any_by_column(X, np.abs(values) >= LARGEST), names)
+        return
     kind = "NaN" if np.isnan(values).any() else "infinity"
     which = named_columns(bad.tolist(), names)
     raise InputError(

@@ -97,7 +97,7 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
         single = [
             name
             for name, given in (
-                ("l0", self.l0 != 0),
+                ("l0", number("l0", self.l0) > 0),
                 ("max_features", self._limits_each and self.max_features is not None),
                 ("update='newest'", self.update == "newest"),
             )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.base import Linear, fitting, opened
 from sparsepath.base.targets import one_target
+from sparsepath.data.splits import group_codes
 from sparsepath.data.validation import check_features, check_target, check_weights
 from sparsepath.errors import InputError
 from sparsepath.rls.base import SparseRLS
@@ -227,9 +228,4 @@ def _codes(groups: ArrayLike | None, m: int) -> NDArray[np.intp]:
     """Return the query of every sample as an integer from zero."""
     if groups is None:
         return np.zeros(m, dtype=np.intp)
-    labels = np.asarray(groups)
-    if labels.shape != (m,):
-        raise InputError(
-            f"groups has shape {labels.shape}; give the query of each of the {m} samples."
-        )
-    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    return group_codes(groups, m)
