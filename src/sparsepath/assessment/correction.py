@@ -18,8 +18,9 @@ cross-validation 0.99 and the true error 0.97; from 100 samples up nothing is mi
 80 / n, at least 1 and at most 2. Mean estimated / mean true error of 140 data sets each
 (``experiments/honest.py``), with f = 1 and with f:
 
-    regression, 40 x 10 / 40 x 200 / absolute error, 40 x 10    0.90 / 0.95 / 0.96    0.99 / 0.98 / 1.01
-    two classes, 40 x 10: squared error / error rate            0.91 / 0.90           0.97 / 0.99
+    regression, 40 x 10 / 40 x 200            0.90 / 0.95    0.99 / 0.98
+    absolute error, 40 x 10                   0.96           1.01
+    two classes, 40 x 10 / its error rate     0.91 / 0.90    0.97 / 0.99
 
 The order of pairs (AUC) needs no factor.
 
@@ -118,7 +119,7 @@ class Draws:
     left: Floats  # (B, C): one for each cluster of samples that is not drawn
     sizes: NDArray[np.intp]  # (B,): chosen in each draw
     size: int  # chosen on all rows
-    times: float = 1.0  # what draws of rows show, relative to all luck; see the module docstring
+    times: float = 1.0  # all luck relative to what draws of rows show; see the module docstring
 
     def luck(self, shares: Floats, totals: Floats, most: float) -> float:
         """Return by how much the error of the chosen size is too optimistic; see the module

@@ -180,7 +180,7 @@ def _refuse_nonfinite(X: Any, names: NDArray[Any] | None) -> None:
     """Raise an error for missing and infinite values, and for values whose squares are infinite."""
     values = X if isinstance(X, np.ndarray) else X.data
     if values.dtype.kind != "f" or np.isfinite(_sum_of_squares(values)):
-        return None
+        return
     bad = np.flatnonzero(_any_by_column(X, ~np.isfinite(values)))
     if not len(bad):
         if values.dtype == np.float64:  # single precision has no such numbers
