@@ -48,7 +48,7 @@ class GivenError(Exception):
 
 
 def zero(*_: Any) -> float:
-    """Return zero, whatever it is asked for."""
+    """Return zero, whatever the arguments."""
     return 0.0
 
 

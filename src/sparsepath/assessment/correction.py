@@ -13,7 +13,7 @@ size and its error on all rows,
 
 Draws of rows leave the models as they are, and with few samples those of all folds share the
 features that fit this sample by chance; so a draw shows but a part of the luck. At 40 samples it is
-half of what is missing: in 100 simulated data sets of two classes the estimate was 0.88, nested
+half of what is missing: in 100 simulated data sets with two classes the estimate was 0.88, nested
 cross-validation 0.99 and the true error 0.97; from 100 samples up nothing is missing. So f is
 80 / n, at least 1 and at most 2. Mean estimated / mean true error of 140 data sets each
 (``experiments/honest.py``), with f = 1 and with f:
