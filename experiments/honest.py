@@ -31,6 +31,8 @@ from scipy.stats import rankdata
 from paper_sets import load
 from results import save_page, table
 from sparsepath import (
+    AutoSelectorClassifier,
+    AutoSelectorRegressor,
     PathWarning,
     SparseRLSClassifier,
     SparseRLSRegressor,
@@ -88,6 +90,16 @@ def numbers(n, p, sd=2.0, relevant=4, columns="normal", noise="normal"):
     return lambda rng: (some(n, rng), some(60000 if noise == "t3" else 20000, rng))
 
 
+def product(n, p):
+    """A product and a square, of which no linear model knows anything."""
+
+    def some(m, rng):
+        X = rng.standard_normal((m, p))
+        return X, X[:, 0] * X[:, 1] + X[:, 2] ** 2 + rng.standard_normal(m)
+
+    return lambda rng: (some(n, rng), some(20000, rng))
+
+
 def labels(n, p):
     """A design of two classes of about the same size."""
 
@@ -132,6 +144,19 @@ SMALL = {
         skewed(60, 400),
         lambda: classifier(20),
     ),
+    "automatic method, 100 x 10": (numbers(100, 10), lambda: AutoSelectorRegressor(time_budget=1)),
+    "automatic method, noise, 100 x 10": (
+        numbers(100, 10, 1.0, 0),
+        lambda: AutoSelectorRegressor(time_budget=1),
+    ),
+    "automatic method, product, 150 x 8": (
+        product(150, 8),
+        lambda: AutoSelectorRegressor(time_budget=1),
+    ),
+    "automatic method, error rate of two classes, 150 x 10": (
+        labels(150, 10),
+        lambda: AutoSelectorClassifier(time_budget=1),
+    ),
 }
 
 
@@ -156,10 +181,13 @@ def small(name, seeds):
             searched = scores - model._offsets[record.size][0]  # those whose squares are estimated
             true = wrong if model.loss == "zero_one" else np.mean((2 * t - 1 - searched) ** 2)
             rates = [record.figures["error_rate"], wrong, record.figures["auc"], area(scores, t)]
+        elif isinstance(model, AutoSelectorClassifier):
+            true = np.mean(model.predict(T) != t)
         else:
             off = np.abs(t - model.predict(T))
-            true = off.mean() if model.loss == "absolute" else np.mean(off**2)
-        spread = record.repeats_sd / record.error
+            absolute = getattr(model, "loss", "") == "absolute"
+            true = off.mean() if absolute else np.mean(off**2)
+        spread = (record.repeats_sd or np.nan) / record.error
         rows.append((record.error, *record.interval, true, record.size, spread, *rates))
     return np.array(rows)
 
