@@ -76,12 +76,9 @@ def rls_models(X, y, alphas=PENALTIES) -> Iterable[tuple[np.ndarray, float]]:
     most = min(len(y) // 2, X.shape[1], 50)
     for alpha in alphas:
         search = SparseRLSRegressor(alpha=alpha, max_features=most, validation=None, n_threads=1)
-        path = search.fit(X, y).path_
-        for size in path.sizes:
-            coef = np.zeros(X.shape[1])
-            model = search.models_[size]
-            coef[list(path.at(size).subset)] = np.ravel(path.at(size).coef)
-            yield coef, float(model.predict(np.zeros((1, X.shape[1])))[0])
+        for size in search.fit(X, y).path_.sizes:
+            model = search.at_size(size)
+            yield model.coef_, float(model.intercept_)
 
 
 def lasso_models(X, y, mixed: bool) -> Iterable[tuple[np.ndarray, float]]:
@@ -97,6 +94,10 @@ def lasso_models(X, y, mixed: bool) -> Iterable[tuple[np.ndarray, float]]:
 METHODS = {
     "greedy RLS, alpha = 1": ("ours", lambda X, y: rls_models(X, y, (1.0,))),
     "greedy RLS, four penalties": ("ours", rls_models),
+    "greedy RLS, seven penalties": (
+        "ours",
+        lambda X, y: rls_models(X, y, (1e-3, 1.0, 10.0, 30.0, 100.0, 300.0, 1000.0)),
+    ),
     "lasso": ("rival", lambda X, y: lasso_models(X, y, False)),
     "relaxed lasso": ("rival", lambda X, y: lasso_models(X, y, True)),
 }

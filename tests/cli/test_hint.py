@@ -1,11 +1,11 @@
-"""The hint at nonlinear methods, for a selection in which nothing but the default is requested."""
+"""The hint at other methods, for a selection in which nothing but the default is requested."""
 
 import numpy as np
 import pytest
 
 from cli.conftest import Run
-from sparsepath import ELMFSRegressor, SparseRLSRegressor
-from sparsepath.cli.hint import nonlinear_hint
+from sparsepath import ELMFSRegressor, GraftingRegressorCV, SparseRLSRegressor
+from sparsepath.cli.hint import method_hint
 from sparsepath.data.readers import write_table
 
 SAID = "a nonlinear model (elm-fs) on 3 features has less than a tenth of this error on new data"
@@ -36,7 +36,7 @@ def test_noise_and_linear_targets_have_no_hint(seed) -> None:
     X, noise = drawn(40 + 20 * seed, 10, seed)
     for y in (noise, X[:, 0] - X[:, 1] + noise):
         model = SparseRLSRegressor(validation=5).fit(X, y)
-        assert nonlinear_hint(model, X, y) == ""
+        assert method_hint(model, X, y) == ""
 
 
 def test_a_promise_that_the_folds_do_not_keep_is_no_hint() -> None:
@@ -45,13 +45,26 @@ def test_a_promise_that_the_folds_do_not_keep_is_no_hint() -> None:
     model = SparseRLSRegressor(validation=5).fit(X, y)
     path = ELMFSRegressor(n_restarts=20, random_state=0, validation=None).fit(X, y).path_
     assert path.error(path.choose("min")) < model.honest_.error / 2
-    assert nonlinear_hint(model, X, y) == ""
+    assert method_hint(model, X, y) == ""
 
 
 def test_data_that_take_long_have_no_hint(monkeypatch) -> None:
     X, noise = drawn(250, 4, 0)
     y = target(X, noise)
     model = SparseRLSRegressor(validation=5).fit(X, y)
-    assert SAID in nonlinear_hint(model, X, y)
+    assert SAID in method_hint(model, X, y)
     monkeypatch.setattr("sparsepath.cli.hint.SHORT", 0.0)
-    assert nonlinear_hint(model, X, y) == ""
+    assert method_hint(model, X, y) == ""
+
+
+def test_grafting_is_hinted_at_where_many_weak_features_count() -> None:
+    """Few rows and many weak effects: the penalty of the search is too small for them."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((60, 40)) + rng.standard_normal((60, 1))
+    y = X.mean(1) + 0.3 * rng.standard_normal(60)
+    model = SparseRLSRegressor(alpha=1e-3, validation=5).fit(X, y)
+    plain = GraftingRegressorCV(validation=5).fit(X, y).honest_
+    assert plain.error < 0.85 * model.honest_.error
+    part = f"{plain.error / model.honest_.error:.0%} of this error on new data"
+    said = f"grafting on {plain.size} features has {part}: use --method auto."
+    assert method_hint(model, X, y) == said

@@ -19,7 +19,7 @@ from sparsepath.assessment.planning import duration
 from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
 from sparsepath.cli import column_checks
 from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
-from sparsepath.cli.hint import nonlinear_hint
+from sparsepath.cli.hint import method_hint
 from sparsepath.cli.input import Problem
 from sparsepath.cli.output import ProgressBar, say
 from sparsepath.cli.values import typed
@@ -112,7 +112,7 @@ def _search(
     if spec.entry.is_choice:
         notes.append(model.summary())
     elif _wants_hint(problem, request):
-        notes += filter(None, [nonlinear_hint(model, X, y)])
+        notes += filter(None, [method_hint(model, X, y)])
     if correlation is not None:
         in_time = spec.model.validation != model.validation
         notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))
