@@ -68,7 +68,6 @@ class Problem:
     beside: dict[str, np.ndarray]  # arguments of fit, one entry for each row
     model: Any
     options: list[str] | None  # None: the command line has no such thing
-    streams: bool = True
 
     @property
     def is_plain(self) -> bool:
@@ -112,14 +111,17 @@ def problems(draw, kinds=("numbers", "classes", "text", "grafting", "grafted cla
     beside = {}
     if draw(st.booleans()):
         beside["sample_weight"] = rng.integers(1, 4, m).astype(float)
+    if draw(st.booleans()):
+        beside["groups"] = rng.integers(0, 12, m)
     if kind.startswith("graft"):
         l1 = draw(st.sampled_from([0.02, 0.1]))
         options = ["--method", "grafting", "--l1", str(l1)]
         if kind == "grafting":
             return Problem(frame, y, beside, GraftingRegressor(l1), options)
-        return Problem(frame, labels, beside, GraftingClassifier(l1), options)
-    if draw(st.booleans()):
-        beside["groups"] = rng.integers(0, 12, m)
+        weights = draw(st.sampled_from([None, "balanced"]))
+        options += ["--class-weight", weights] if weights else []
+        model = GraftingClassifier(l1, class_weight=weights)
+        return Problem(frame, labels, beside, model, options)
     parts = KFold(3, shuffle=True, random_state=1)
     allowed = {
         "max_features": [3],
@@ -137,8 +139,7 @@ def problems(draw, kinds=("numbers", "classes", "text", "grafting", "grafted cla
     drawn = {name: value for name, value in drawn.items() if value is not None}
     options = typed(drawn)
     if kind == "classes":
-        streams = "class_weight" not in drawn
-        return Problem(frame, labels, beside, SparseRLSClassifier(**drawn), options, streams)
+        return Problem(frame, labels, beside, SparseRLSClassifier(**drawn), options)
     model = SparseRLSRegressor(**drawn)
     if kind == "text":
         shares = [0.4, 0.3, 0.2, *[0.005] * 20]  # without some rows there are other towns
@@ -178,17 +179,16 @@ def test_every_storage_gives_the_same_answer(problem, tmp_path_factory, client):
     table.to_csv(folder / "t.csv", index=False)
     columns = {"weights": "w"} if "sample_weight" in beside else {}
     columns |= {"groups": "g"} if "groups" in beside else {}
-    for name in ("t.parquet", "t.csv") if problem.streams else ():
+    for name in ("t.parquet", "t.csv"):
         data = sparsepath.open(folder / name, target="y", **columns)
         found = clone(model).fit(data)
         same(found, whole)
-    if problem.is_plain and problem.streams:
+    if problem.is_plain:
         parts = {name: dask.from_array(values, chunks=60) for name, values in beside.items()}
         parts |= {"groups": beside["groups"]} if "groups" in beside else {}
         cut = dask.from_array(frame.to_numpy(), chunks=(60, frame.shape[1]))
         same(clone(model).fit(cut, dask.from_array(y, chunks=60), **parts), whole)
-    ways = [[], ["--memory", "1GB"]][: 1 + problem.streams]
-    for more in ways if problem.options else ():
+    for more in ([], ["--memory", "1GB"]) if problem.options else ():
         command = problem.command(folder / "t.parquet")
         assert main([*command, *more, "--quiet", "--out", str(folder / "out")]) == 0
         path = sparsepath.SelectionPath.load(folder / "out" / "path.json")
@@ -201,7 +201,7 @@ def test_every_storage_gives_the_same_answer(problem, tmp_path_factory, client):
 
 
 @settings(max_examples=5, phases=PHASES)
-@given(problem=problems(("numbers", "classes", "grafting")).filter(lambda p: p.streams))
+@given(problem=problems(("numbers", "classes", "grafting")))
 def test_so_do_shuffled_targets_and_halves(problem, tmp_path_factory):
     file = tmp_path_factory.mktemp("road") / "t.parquet"
     problem.table().to_parquet(file, row_group_size=70)

@@ -73,7 +73,7 @@ def test_what_is_read_in_passes_is_called_by_its_name(run: Run, tmp_path: Path) 
     file = tmp_path / "data.csv"
     file.write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{i % 5}\n" for i in range(30)))
     done = run("select", file, "--target", "z", "--memory", "1GB")
-    refused(done, f"{file} has no column 'z' for target")
+    refused(done, f"{file}: no column 'z' among 'a', 'b', 'y'")
 
 
 def test_a_column_of_lists(run: Run, tmp_path: Path) -> None:

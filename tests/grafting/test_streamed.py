@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone
 
 from sparsepath import GraftingClassifier, GraftingRegressor
 from sparsepath.data.sources import from_array
@@ -75,12 +76,23 @@ def test_what_needs_data_in_memory_is_refused():
     three = np.digitize(y, np.quantile(y, [0.3, 0.6]))
     with pytest.raises(InputError, match="3 classes"):
         GraftingClassifier().fit(from_array(X, three))
-    with pytest.raises(InputError, match="class_weight needs data in memory"):
-        GraftingClassifier(class_weight="balanced").fit(from_array(X, three > 0))
     with pytest.raises(InputError, match="give two folds or more"):
         GraftingRegressor(validation=1).fit(from_array(X, y))
-    with pytest.raises(InputError, match="groups require data in memory"):
-        GraftingRegressor().fit(from_array(X, y), groups=np.arange(300))
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("class_weight", ["balanced", {"down": 1.0, "up": 4.0}], ids=str)
+def test_classes_have_weights_and_groups_stay_together(weights, class_weight):
+    X, y, w = problem(200, 9)
+    labels = np.where(y > np.quantile(y, 0.8), "up", "down")
+    groups, w = np.arange(200) // 7, w if weights else None
+    model = GraftingClassifier(0.02, class_weight=class_weight, tol=1e-11)
+    whole = clone(model).fit(X, labels, w, groups)
+    parts = clone(model).fit(from_array(X, labels, w, rows=70), groups=groups)
+    same(whole, parts)
+    assert_allclose(parts.path_.honest_errors, whole.path_.honest_errors, rtol=1e-8)
+    alike = clone(model).set_params(class_weight=None).fit(X, labels, w, groups)
+    assert not np.allclose(alike.path_.errors[-1], whole.path_.errors[-1], rtol=1e-3)
 
 
 @pytest.mark.parametrize("options", [*NUMBERS, {"l1": 0.02, "labels": True}], ids=str)
@@ -114,14 +126,14 @@ def test_by_default_ten_folds_are_left_out():
 
 def test_an_interrupted_validation_keeps_the_folds_that_are_done(monkeypatch):
     X, y, _ = problem()
-    without = StreamedGrafting.without
+    weighted = StreamedGrafting.weighted
 
-    def impatient(self, cells):
-        if cells[last]:
+    def impatient(self, factors):
+        if not factors[last]:
             raise KeyboardInterrupt
-        return without(self, cells)
+        return weighted(self, factors)
 
-    monkeypatch.setattr(StreamedGrafting, "without", impatient)
+    monkeypatch.setattr(StreamedGrafting, "weighted", impatient)
     last = 3
     with pytest.warns(PathWarning, match="6-fold, 3 of 6 parts"):
         model = GraftingRegressor(validation=6).fit(from_array(X, y))

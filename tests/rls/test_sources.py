@@ -356,7 +356,7 @@ def test_files_that_change_or_end_too_soon_are_named(table):
         (lambda f: f.assign(c1=np.where(f.c1 > 3, np.inf, f.c1)), "NaN or infinity in column 'c1'"),
         (lambda f: f.assign(y=1.0), "y is constant"),
         (lambda f: f.assign(w=-1.0), "weights must be finite numbers, zero or more"),
-        (lambda f: f.rename(columns={"y": "yy"}), "no column 'y' for target; did you mean 'yy'"),
+        (lambda f: f.rename(columns={"y": "yy"}), "no column 'y' .did you mean 'yy'"),
     ],
 )
 def test_bad_tables_are_refused_by_name(table, change, words):
@@ -545,7 +545,7 @@ def test_groups_that_cannot_be_used_are_named(tmp_path):
     data = sparsepath.open(tmp_path / "a.parquet", target="y", groups="who")
     with pytest.raises(InputError, match="groups: column 'who' has missing values"):
         SparseRLSRegressor(2, cv=3).fit(data)
-    with pytest.raises(InputError, match="groups require data in memory"):
+    with pytest.raises(InputError, match="groups: column 'who' has missing values"):
         GraftingRegressor(0.1).fit(data)
 
 
@@ -618,3 +618,20 @@ def test_a_checkpoint_is_gone_on_from_to_the_last_bit(tmp_path, more, moves):
     to_the_bit(unbroken, resumed)
     if more.get("loss") != "absolute":
         assert resumed.path_.data == unbroken.path_.data
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_columns_of_files_are_named_or_numbered(tmp_path, ending):
+    X, y, w = problem(m=60)
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd")).assign(w=w, y=y)
+    file = tmp_path / f"t.{ending}"
+    frame.to_csv(file, index=False) if ending == "csv" else frame.to_parquet(file)
+    by_name = sparsepath.open(file, target="y", weights="w", drop=["a", "c"])
+    by_place = sparsepath.open(file, target=-1, weights=4, drop=[0, "2"])
+    assert by_place.names == by_name.names == ("b", "d")
+    assert by_place.target == by_name.target == "y"
+    assert sparsepath.open(file, target="y", columns=[3, "a"]).names == ("d", "a")
+    with pytest.raises(InputError, match="has 6 columns, so there is no column number 6"):
+        sparsepath.open(file, target=6)
+    with pytest.raises(InputError, match="column 'y' is the target"):
+        sparsepath.open(file, target="y", weights=-1)

@@ -6,18 +6,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from sparsepath.assessment.folds import Parts, parts_of
+from sparsepath.assessment.folds import Parts, Rows, parts_of
 from sparsepath.assessment.repetitions import FEW_SAMPLES, Repetition, Searched, Shorter
 from sparsepath.assessment.streamed_outputs import PartOutputs, linear_models
 from sparsepath.assessment.validation import wanted
+from sparsepath.data.classes import class_factors
 from sparsepath.data.moments import Cells
 from sparsepath.data.row_values import SourceRows
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import Step
+from sparsepath.system.arrays import Floats
 
 
 @dataclass(eq=False)
@@ -59,15 +62,72 @@ def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts
     return parts if times.max() == 1 and set(trains) <= {counted, len(y)} else None
 
 
-def part_cells(source: Source, parts: Parts | None) -> Cells:
-    """Return a cell per part; rows in no part have one more."""
-    if parts is None:
-        return Cells()
-    count = len(parts.splits)
-    of = np.full(len(source), count, dtype=np.min_scalar_type(count))
-    for part, (_, test) in enumerate(parts.splits):
-        of[test] = part
-    return Cells(listed=of, count=count + int(of.max() == count))
+@dataclass(frozen=True, eq=False)
+class ClassesOfRows:
+    """The class of every row, by which weights are multiplied in every search anew."""
+
+    class_weight: Any
+    classes: NDArray[Any]
+    codes: Rows
+    weights: Floats
+
+    @classmethod
+    def of(cls, estimator: Any, source: Source, classes: Any) -> "ClassesOfRows | None":
+        """Create it if the estimator has class weights."""
+        asked = getattr(estimator, "class_weight", None)
+        if asked is None:
+            return None
+        y, weights = SourceRows(source, estimator.n_threads).targets()
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        return cls(asked, classes, codes, weights)
+
+    def factors(self, rows: Rows | slice = slice(None)) -> Floats | None:
+        """Return the factor of every class, of some rows; None if there is a class that has none
+        of these.
+        """
+        codes, weights = self.codes[rows], self.weights[rows]
+        if len(np.unique(codes[weights > 0])) < len(self.classes):
+            return None
+        return class_factors(self.class_weight, self.classes, codes, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class PartCells:
+    """A cell per part, and class if these have weights; rows in no part have one more."""
+
+    cells: Cells
+    parts: Parts | None
+    classes: ClassesOfRows | None = None
+
+    @classmethod
+    def of(
+        cls, source: Source, parts: Parts | None, classes: ClassesOfRows | None = None
+    ) -> "PartCells":
+        """Create the cells of the rows of a source."""
+        if parts is None and classes is None:
+            return cls(Cells(), None)
+        splits = [] if parts is None else parts.splits
+        of = np.full(len(source), len(splits))
+        for part, (_, test) in enumerate(splits):
+            of[test] = part
+        count = int(of.max()) + 1
+        if classes is not None:
+            of = of * len(classes.classes) + classes.codes
+            count *= len(classes.classes)
+        return cls(Cells(listed=of.astype(np.min_scalar_type(count)), count=count), parts, classes)
+
+    def factors(self, part: int | None = None) -> Floats | None:
+        """Return what the weights of every cell are multiplied by, without a part or with all; None
+        if rows of one of the classes are missing.
+        """
+        classes = 1 if self.classes is None else len(self.classes.classes)
+        of = np.arange(self.cells.count)
+        inside = (of // classes != part).astype(np.float64)
+        if self.classes is None:
+            return inside
+        rows = slice(None) if part is None or self.parts is None else self.parts.splits[part][0]
+        of_classes = self.classes.factors(rows)
+        return None if of_classes is None else inside * of_classes[of % classes]
 
 
 def shorter_in_passes(

@@ -21,7 +21,6 @@ from sparsepath.tables.cells import RawTable
 from sparsepath.tables.features import MISSING, RawColumn, typed
 
 FEWEST_IN_TIME = 20  # different times from which on a sorted column is no accident
-IN_MEMORY = ("significance", "feature-groups", "class-weight")  # options that need all data at once
 
 
 @dataclass(frozen=True)
@@ -185,9 +184,6 @@ def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None
                 "with --drop, or use greedy-rls, which needs little more than the data."
             )
         return
-    for option in IN_MEMORY:
-        if option in options:
-            raise InputError(f"--{option} needs data in memory; remove it.")
     missing = problem.preparing.missing
     if missing not in MISSING:
         raise InputError(

@@ -416,24 +416,23 @@ def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str
 
     The names of the latter come beside it.
     """
-    data, drop, keep_index = spec.path, spec.drop, spec.keep_index
+    data, keep_index = spec.path, spec.keep_index
     if "sheet" in spec.writing:
         raise InputError(f"{data} has no sheets; remove --sheet.")
 
     def read(columns: Sequence[str] | None) -> Source:
         given: dict[str, Any] = {"weights": spec.weights, "groups": spec.groups, **spec.writing}
-        return open(str(data), target=spec.target, columns=columns, memory=memory, **given)
+        given |= {"columns": columns, "drop": spec.drop, "memory": memory}
+        return open(str(data), target=spec.target, **given)
 
     source = without_empty(read(None))
     names = [*(source.names or ()), *source.index]
-    if lost := sorted({*drop} - {*names}):
-        raise InputError(f"{data} has no column {lost[0]!r} to --drop.")
-    kept = {*drop, *(() if isinstance(keep_index, bool) else keep_index)}
-    if source.names is None or (keep_index is True and not source.index and not drop):
+    kept = set[str]() if isinstance(keep_index, bool) else {*map(str, keep_index)}
+    if source.names is None or (keep_index is True and not source.index):
         return source, []
     index = [] if keep_index is True else [*source.index, *_row_numbers(source, kept)]
     index = [name for name in index if name not in kept]
-    wanted = [name for name in names if name not in {*drop, *index}]
+    wanted = [name for name in names if name not in index]
     return (source if wanted == list(source.names) else read(wanted)), index
 
 

@@ -39,6 +39,13 @@ def class_weighted(
     """
     if class_weight is None:
         return weights
+    return np.asarray(weights * class_factors(class_weight, classes, codes, weights)[codes])
+
+
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: Floats
+) -> Floats:
+    """Return what the sample weights of every class are multiplied by."""
     from sklearn.utils import compute_class_weight
 
     counted = weights > 0
@@ -55,7 +62,7 @@ def class_weighted(
             f"class_weight of class {classes[~fine][0]!s} is not a number above zero; to leave a "
             "class out, leave its samples out."
         )
-    return np.asarray(weights * factors[codes])
+    return np.asarray(factors, dtype=np.float64)
 
 
 def coded(codes: NDArray[np.intp], n_classes: int) -> Floats:

@@ -7,7 +7,7 @@ import glob
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.data.column_lookup import Key, find_column
 from sparsepath.data.csv_cache import CACHE, INDEX, ROW_GROUP, converted
 from sparsepath.data.csv_dialect import UNNAMED
 from sparsepath.data.file_parts import Beside, File, NpyPart, SvmlightPart, TablePart
@@ -62,11 +63,12 @@ def open_files(
     what: Any,
     y: Any = None,
     *,
-    target: str | None = None,
+    target: Key | None = None,
     weights: Any = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[Key] | None = None,
+    drop: Sequence[Key] = (),
     memory: float | None = None,
-    groups: str | None = None,
+    groups: Key | None = None,
     **writing: Any,
 ) -> Source:
     """Return a source of one or several files with the same columns, in any order.
@@ -89,17 +91,22 @@ def open_files(
     if kind in ("npy", "svmlight"):
         if y is not None:
             raise InputError(f"{kind} files contain their target: give target=..., not y.")
-        if weights is not None or columns is not None or groups is not None:
-            raise InputError(f"{kind} files have no names for weights=, groups= or columns=.")
+        if weights is not None or columns is not None or groups is not None or len(drop):
+            raise InputError(
+                f"{kind} files are read in passes with all their columns: weights, groups, columns "
+                "and drop need a table, such as Parquet."
+            )
         opened = (
             [_npy(path, target, memory) for path in paths]
             if kind == "npy"
             else _svmlight(paths, memory)
         )
     else:
-        named = weights if isinstance(weights, str) else None
-        given = (kind, target, named, columns, memory, y is not None, groups)
-        opened = [_table(path, text, *given) for path, text in zip(paths, texts, strict=True)]
+        named = weights if isinstance(weights, str | int) else None
+        roles = Roles(target, named, groups, columns, drop, beside=y is not None)
+        opened = [
+            _table(path, text, kind, roles, memory) for path, text in zip(paths, texts, strict=True)
+        ]
     source = _joined(opened, str(what))
     return source if y is None else _beside(source, y, weights)
 
@@ -107,7 +114,7 @@ def open_files(
 def _beside(source: Source, y: Any, weights: Any) -> Source:
     """Return the source with targets, and weights that are not a column, from arrays."""
     y, w = np.asarray(y), None
-    if weights is not None and not isinstance(weights, str):
+    if weights is not None and not isinstance(weights, str | int):
         w = np.asarray(weights, dtype=np.float64)
     for values in (y, *([] if w is None else [w])):
         if len(values) != len(source):
@@ -226,21 +233,48 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def _table(
-    path: Path,
-    text: Path | None,
-    kind: str,
-    target: str | None,
-    weights: str | None,
-    columns: Sequence[str] | None,
-    memory: float | None,
-    beside: bool,
-    groups: str | None,
-) -> Source:
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """What columns of a table are, by name or position; ``beside``: the target is no column."""
+
+    target: Key | None
+    weights: Key | None
+    groups: Key | None
+    columns: Sequence[Key] | None
+    drop: Sequence[Key]
+    beside: bool
+
+    def of(
+        self, path: Path, names: Sequence[str], index: Collection[str]
+    ) -> tuple[str | None, str | None, str | None, list[str]]:
+        """Return the target, weights, groups and features among the columns of a file.
+
+        Columns of the ``index`` are features only if they are named.
+        """
+
+        def found(key: Key | None) -> str | None:
+            return None if key is None else find_column(path, key, names)
+
+        if self.target is None and not self.beside:
+            raise InputError(f"{path}: which column is the target? Give target=...")
+        target = None if self.beside else found(self.target)
+        special = target, found(self.weights), found(self.groups)
+        if target is not None and target in special[1:]:
+            raise InputError(f"column {target!r} is the target; weights and groups need another.")
+        left_out = {*special, *map(found, self.drop)}
+        if self.columns is None:
+            return *special, [name for name in names if name not in {*left_out, *index}]
+        features = [find_column(path, key, names) for key in self.columns]
+        if taken := [name for name in features if name in special]:
+            raise InputError(f"{path}: column {taken[0]!r} is no feature; leave it out of columns.")
+        return *special, [name for name in features if name not in left_out]
+
+
+def _table(path: Path, text: Path | None, kind: str, roles: Roles, memory: float | None) -> Source:
     """Return a source for a Parquet or Feather file; one part per row group.
 
-    ``text`` is the CSV file it was converted from; ``beside``: the target is not a column. An
-    unnamed index written by pandas is not a feature.
+    ``text`` is the CSV file it was converted from. An unnamed index written by pandas is not a
+    feature.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -262,15 +296,9 @@ def _table(
             pages = BATCHES * max(max(counts, default=0) * row, file.size / max(1, len(counts)))
     shown = text or path  # the file that the user knows
     refuse_repeated(shown, schema.names)
-    target = None if beside else _named(target, schema.names, shown, "target")
-    weights = None if weights is None else _named(weights, schema.names, shown, "weights")
     index = {*UNNAMED, (schema.metadata or {}).get(INDEX, b"").decode()} & {*schema.names}
-    groups = None if groups is None else _named(groups, schema.names, shown, "groups")
-    others = [name for name in schema.names if name not in (target, weights, groups)]
-    if columns is None:
-        others = [name for name in others if name not in index]
-    if columns is not None:
-        others = [_named(name, others, shown, "columns") for name in columns]
+    index -= {find_column(shown, key, schema.names) for key in roles.drop}
+    target, weights, groups, others = roles.of(shown, schema.names, index)
     kinds = tuple(_kind(schema.field(name).type) for name in others)
     height = _height(len(others), memory)
     parts, start = [], 0
@@ -335,18 +363,6 @@ def _pages(group: Any) -> float:
     return sum(min(PAGES[0], PAGES[1] * column.total_uncompressed_size) for column in columns)
 
 
-def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
-    if name is None:
-        raise InputError(f"{path}: which column is the target? Give {what}=...")
-    if name not in known:
-        import difflib
-
-        close = difflib.get_close_matches(str(name), known, n=3)
-        hint = f"; did you mean {some_of(close)}?" if close else "."
-        raise InputError(f"{path} has no column {name!r} for {what}{hint}")
-    return str(name)
-
-
 def _kind(kind: Any) -> str:
     import pyarrow.types as types
 
@@ -361,7 +377,7 @@ def _width(kind: Any) -> int:
     return max(1, kind.bit_width // 8) if _kind(kind) != "text" else 8
 
 
-def _npy(path: Path, target: str | None, memory: float | None) -> Source:
+def _npy(path: Path, target: Key | None, memory: float | None) -> Source:
     file = File.of(path)
     with path.open("rb") as stream, file.intact():
         version = np.lib.format.read_magic(stream)
@@ -389,7 +405,7 @@ def _npy(path: Path, target: str | None, memory: float | None) -> Source:
     )
 
 
-def _place(target: str | None, n: int, path: Path) -> int:
+def _place(target: Key | None, n: int, path: Path) -> int:
     text = str(n - 1 if target is None else target).removeprefix("x")
     place = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else n
     if not -n <= place < n:

@@ -75,6 +75,14 @@ class Cells:
         return cls(edges=np.append(0, np.cumsum(sizes)).astype(np.int64), count=count)
 
 
+def weights_in(slab: Slab, cells: Cells, factors: Floats | None) -> Floats | None:
+    """Return the weights of a slab's samples times the factors of their cells; None means ones."""
+    if factors is None:
+        return slab.weights
+    of_rows = factors[cells(slab.start, slab.block.shape[0])]
+    return of_rows if slab.weights is None else of_rows * slab.weights
+
+
 def labels_in(slab: Slab) -> Answer:
     """Return the labels of a slab's samples with positive weight."""
     y = slab.y if slab.weights is None else slab.y[slab.weights > 0]
@@ -172,13 +180,13 @@ class Moments:
     def n(self) -> int:
         return self.squares.shape[1]
 
-    def over(self, sides: NDArray[np.bool_]) -> "Moments":
-        """Return sums over sets of cells; ``sides`` is sets by cells."""
-        S = sides.astype(np.float64)
+    def over(self, factors: NDArray[Any]) -> "Moments":
+        """Return sums over sets of cells: sets by cells of what the weights are multiplied by."""
+        S = factors.astype(np.float64)
         products = None if self.products is None else np.tensordot(S, self.products, 1)
-        sums = (self.right, self.squares, self.ww, self.counted)
-        given = (np.tensordot(S, of, 1) for of in sums)
-        return Moments(self.shift, products, *given)
+        right, squares = np.tensordot(S, self.right, 1), np.tensordot(S, self.squares, 1)
+        ww, counted = S**2 @ self.ww, (S > 0) @ self.counted
+        return Moments(self.shift, products, right, squares, ww, counted)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparsepath.data import clusters, file_sources  # noqa: F401 (they register their kinds)
+from sparsepath.data.column_lookup import Key, several
 from sparsepath.data.file_sources import is_path
 from sparsepath.data.sources import KINDS, Source, is_a
 from sparsepath.errors import InputError
@@ -13,12 +14,12 @@ def open(
     what: Any,
     y: Any = None,
     *,
-    target: str | None = None,
+    target: Key | None = None,
     weights: Any = None,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
+    columns: Sequence[Key] | None = None,
+    drop: Key | Sequence[Key] = (),
     memory: float | None = None,
-    groups: str | None = None,
+    groups: Key | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -34,17 +35,18 @@ def open(
         lazy frame, a Dask array or data frame, a NumPy array or memory map, a SciPy sparse matrix.
     y : array or str, optional
         The target of an array; of a table its column, or an array beside it.
-    target : str, optional
+    target : str or int, optional
         The column of a table that is the target; of an npy file its number, default the last.
+        Columns of files are given by name, or by position (negative from the end).
     weights : str or array, optional
         The column of sample weights, or for arrays the weights.
-    columns : sequence of str, optional
+    columns : sequence of str or int, optional
         The features of a table; default: all others.
-    drop : sequence of str, optional
+    drop : str, int or sequence of these, optional
         Columns of a table that are no features.
     memory : float, optional
         Bytes that reading may take.
-    groups : str, optional
+    groups : str or int, optional
         The column of a table in files that says which samples belong together: folds then leave
         out whole groups.
     delimiter, decimal, encoding : str, optional
@@ -62,9 +64,10 @@ def open(
     array([2, 4])
     """
     if isinstance(y, str):
-        target, y = y, None
+        target = y
+        y = None
     said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-    writing = {name: value for name, value in said.items() if value is not None}
+    writing: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if groups is not None:
         if not (is_path(what) or is_a(what, "pyarrow") or is_a(what, "polars")):
             raise InputError(f"groups={groups!r}: give fit an array of them, one for each row.")
@@ -74,9 +77,11 @@ def open(
     for recognise, make in KINDS:
         if recognise(what):
             given = {"weights": weights, "columns": columns, "memory": memory, **writing}
+            if is_path(what):
+                return make(what, y, target=target, drop=several(drop), **given)
             source = make(what, y, target=target, **given)
-            if len(drop):
-                given["columns"] = _without(source, [drop] if isinstance(drop, str) else drop)
+            if several(drop):
+                given["columns"] = _without(source, several(drop))
                 source = make(what, y, target=target, **given)
             return source
     raise InputError(
@@ -86,10 +91,10 @@ def open(
     )
 
 
-def _without(source: Source, drop: Sequence[str]) -> list[str]:
+def _without(source: Source, drop: Sequence[Key]) -> list[str]:
     """Return the features of a source without some."""
     names = [*(source.names or ())]
-    if lost := sorted({*drop} - {*names, *source.index}):
+    if lost := [name for name in drop if name not in {*names, *source.index}]:
         raise InputError(f"{source.where} has no column {lost[0]!r} to drop.")
     return [name for name in names if name not in drop]
 

@@ -244,8 +244,6 @@ class GraftingClasses(ClassifierFace):
     def _stream_loss(self, classes: NDArray[Any]) -> ConvexLoss:
         """The loss for data that are read in passes, now that the classes are known."""
         self.classes_ = classes
-        if self.class_weight is not None:
-            raise InputError("class_weight needs data in memory; give sample weights instead.")
         if len(classes) > 2:
             raise InputError(
                 f"y has {len(classes)} classes, for which grafting needs data in memory; "

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 from sparsepath.base import Found, Given, Run, fitting, opened
 from sparsepath.data.sources import is_source
-from sparsepath.errors import InputError
 from sparsepath.grafting.base import LinearClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.streamed import StreamProblem
@@ -37,10 +36,8 @@ class _Grafting(LinearGrafting):
             ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         """
         if is_source(X):
-            if groups is not None:
-                raise InputError("groups require data in memory; remove them.")
-            with StreamProblem.opened(self, X, y, sample_weight) as read:
-                return self._minimise(read, Given(read.source, None), read.source)
+            with StreamProblem.opened(self, X, y, sample_weight, groups) as read:
+                return self._minimise(read, read.given, read.source)
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         self._options()  # parameters are refused before they are used

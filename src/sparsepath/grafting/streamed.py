@@ -21,11 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.assessment.folds import Parts
-from sparsepath.assessment.in_passes import part_cells, parts_in_passes, shorter_in_passes
-from sparsepath.base import Found
+from sparsepath.assessment.in_passes import (
+    ClassesOfRows,
+    PartCells,
+    parts_in_passes,
+    shorter_in_passes,
+)
+from sparsepath.base import Found, Given
 from sparsepath.data.moments import Sums, coding_of, read_centred
 from sparsepath.data.opening import taken
+from sparsepath.data.row_values import groups_of
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, SquaredLoss
@@ -45,7 +50,8 @@ MOST_KEPT = 1 << 24  # in the products of all columns, of all folds
 class StreamProblem(GraftingProblem):
     """A ``GraftingProblem`` for data that are read in passes."""
 
-    parts: Parts | None = None  # that are left out for the honest error, where they are the cells
+    by_part: PartCells  # cells of the parts that are left out for the honest error
+    given: Given
 
     def __init__(self, data: StreamedGrafting, loss: ConvexLoss) -> None:
         self.data, self.loss = data, loss
@@ -64,29 +70,32 @@ class StreamProblem(GraftingProblem):
     @classmethod
     @contextmanager
     def opened(
-        cls, estimator: Any, X: Any, y: Any, sample_weight: Any
+        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> Iterator["StreamProblem"]:
         """The problem of an estimator, while those are at work who read the rows."""
         source = taken(X, y, sample_weight)
-        if source.groups is not None:
-            raise InputError("groups require data in memory; open the data without them.")
         source.name_columns(estimator)
         ways = {"fit_intercept": estimator.fit_intercept, "standardize": estimator.standardize}
         with source.crew(estimator.n_threads) as crew:
             coding = coding_of(source, crew, hasattr(estimator, "class_weight"))
             loss = estimator._stream_loss(coding.classes)
-            parts = parts_in_passes(estimator, source)
-            cells = part_cells(source, parts)
+            together = groups_of(source, crew, groups)
+            parts = parts_in_passes(estimator, source, together)
+            classes = ClassesOfRows.of(estimator, source, coding.classes)
+            by_part = PartCells.of(source, parts, classes)
+            cells = by_part.cells
             kept = cells.count * source.n_features**2 <= MOST_KEPT or cells.count == 1
             whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS and kept
 
             def made(sums: Sums) -> StreamedGrafting:
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
-                return StreamedGrafting(source, crew, coding, sums, cells, **ways)
+                return StreamedGrafting(
+                    source, crew, coding, sums, cells, by_part.factors(), **ways
+                )
 
             problem = cls(read_centred(source, crew, coding, cells, made, whole), loss)
-            problem.parts = parts
+            problem.by_part, problem.given = by_part, Given.of(source, None, groups=together)
             yield problem
 
     @property
@@ -95,12 +104,14 @@ class StreamProblem(GraftingProblem):
 
     def ways(self, estimator: Any) -> dict[str, Any]:
         """Marks are those of the first pass; folds are left out by passes, or by its sums."""
-        data, loss, parts = self.data, self.loss, self.parts
+        data, loss, parts = self.data, self.loss, self.by_part.parts
         penalty = estimator._penalty(estimator.l1, estimator.l0)
         options = estimator._options()
 
-        def without(_: Any, part: int) -> tuple[dict[int, Step], int]:
-            inside = StreamProblem(data.without(np.arange(data.cells.count) == part), loss)
+        def without(_: Any, part: int) -> tuple[dict[int, Step], int] | None:
+            if (factors := self.by_part.factors(part)) is None:
+                return None
+            inside = StreamProblem(data.weighted(factors), loss)
             models = inside.fit(penalty, options).record
             steps = {len(model.features): inside.step(model) for model in models.models.values()}
             return steps, len(models.best.features)

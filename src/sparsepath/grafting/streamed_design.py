@@ -18,8 +18,8 @@ class StreamedGrafting(GraftingDesign):
     """Columns z_j as ``GraftingDesign`` has them, for rows that are read in passes.
 
     ``total`` is the sum of the sample weights, and s are these over it; ``left`` are the means less
-    the shift about which the sums were taken; ``cells`` are the folds of the rows, and ``apart``
-    those that are left out: their rows weigh nothing.
+    the shift about which the sums were taken; ``cells`` are those of the rows, and ``factors`` what
+    the weights of each are multiplied by: zero where they are left out.
     """
 
     def __init__(
@@ -29,16 +29,16 @@ class StreamedGrafting(GraftingDesign):
         coding: Coding,
         sums: Sums,
         cells: Cells,
-        apart: NDArray[np.bool_] | None = None,
+        factors: Floats | None = None,
         *,
         fit_intercept: bool,
         standardize: bool,
     ) -> None:
         self.source, self.crew, self.coding = source, crew, coding
-        self.cells, self.apart, self.by_cell = cells, apart, sums
+        self.cells, self.factors, self.by_cell = cells, factors, sums
         self.standardize = standardize
-        inside = np.ones(cells.count, dtype=bool) if apart is None else ~apart
-        self.sums = sums = replace(sums, moments=sums.moments.over(inside[None]))
+        whole = np.ones(cells.count) if factors is None else factors
+        self.sums = sums = replace(sums, moments=sums.moments.over(whole[None]))
         self.fit_intercept = fit_intercept
         m = sums.moments
         self.m, self.n = int(sums.counts[0]), m.n
@@ -60,10 +60,10 @@ class StreamedGrafting(GraftingDesign):
         self.norms = None
         self.worth_choosing = 0
 
-    def without(self, cells: NDArray[np.bool_]) -> "StreamedGrafting":
-        """The same without the rows of some cells."""
+    def weighted(self, factors: Floats) -> "StreamedGrafting":
+        """The same with other factors of the weights."""
         return StreamedGrafting(
-            self.source, self.crew, self.coding, self.by_cell, self.cells, cells,
+            self.source, self.crew, self.coding, self.by_cell, self.cells, factors,
             fit_intercept=self.fit_intercept, standardize=self.standardize,
         )  # fmt: skip
 

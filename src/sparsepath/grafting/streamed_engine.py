@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.moments import Cells, Coding
+from sparsepath.data.moments import Cells, Coding, weights_in
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.engines import INNER_GRAM, Engine
@@ -46,16 +46,18 @@ class SentModel:
     coding: Coding
     loss: ConvexLoss
     cells: Cells
-    apart: NDArray[np.bool_] | None
+    factors: Floats | None
 
     def outputs(self, slab: Slab) -> tuple[Floats, Floats, Floats]:
         """Outputs, targets and s of a slab's rows."""
         Y = self.coding(slab.y)
-        w = np.ones(len(Y)) if slab.weights is None else slab.weights
-        if self.apart is not None:
-            w = np.where(self.apart[self.cells(slab.start, len(Y))], 0.0, w)
+        w = weights_in(slab, self.cells, self.factors)
         Z = self.standardised(slab, self.used)
-        return Z @ self.w[self.used][:, None] + self.b, Y, w / self.total
+        return (
+            Z @ self.w[self.used][:, None] + self.b,
+            Y,
+            (np.ones(len(Y)) if w is None else w) / self.total,
+        )
 
     def standardised(self, slab: Slab, places: Columns) -> Floats:
         """Return some of the columns, standardised."""
@@ -129,7 +131,7 @@ class StreamEngine(Engine):
         w = F[which, 0]
         return SentModel(
             columns, np.flatnonzero(w), design.means[which], design.scales[which], w,
-            float(F[-1, 0]), design.total, design.coding, self.loss, design.cells, design.apart,
+            float(F[-1, 0]), design.total, design.coding, self.loss, design.cells, design.factors,
         )  # fmt: skip
 
     def _look(self, F: Floats, features: Indices | None) -> Look:

@@ -273,7 +273,9 @@ def _rules(design: Design, Y: Floats, alpha: float, spec: SearchSpec) -> list[Ru
     """Return the stopping rules, bound to the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in spec.rules)
     if judging and design.streamed:
-        raise InputError("MaxT permutes residuals and needs data in memory; use another rule.")
+        raise InputError(
+            "MaxT (--significance) permutes residuals and needs data in memory; leave it out."
+        )
     if judging and spec.backward:
         raise InputError("MaxT tests additions, but search='backward' makes none.")
     if judging and (spec.groups or spec.queries is not None):

@@ -87,8 +87,6 @@ class PredictingRLS(SparseRLS):
             source = taken(X, y, sample_weight)
             if self._is_loaded(source):
                 return self._fit_loaded(source, groups)
-            if getattr(self, "class_weight", None) is not None:
-                raise InputError("class_weight needs data in memory; give sample weights instead.")
             return fit_source(self, source, groups, classifier=isinstance(self, ClassifierMixin))
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         weights = check_weights(sample_weight, X.shape[0])

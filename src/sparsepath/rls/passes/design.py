@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Marks
 from sparsepath.data.columns import is_constant
 from sparsepath.data.fingerprint import name_from
-from sparsepath.data.moments import FAR_FROM_SHIFT, Cells, Coding, Moments
+from sparsepath.data.moments import FAR_FROM_SHIFT, Cells, Coding, Moments, weights_in
 from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.rls.design import Design
 from sparsepath.system.arrays import Floats
@@ -32,8 +32,8 @@ class StreamDesign(Design):
         Which rows the sums are kept apart for.
     moments : Moments
         Sums over the rows, by cell.
-    apart : array of shape (cells,) or None
-        Cells whose rows count as absent.
+    factors : array of shape (cells,) or None
+        What the weights of the rows in a cell are multiplied by; zero: they count as absent.
     shift, left, means, scales, squares, sizes, constant
         Of the columns. ``means`` is ``shift`` plus ``left``, rounded.
     y_mean, yy : arrays of shape (T,)
@@ -51,15 +51,15 @@ class StreamDesign(Design):
     marked: tuple[Marks, Marks, Marks | None]
     fit_intercept: bool
     standardize: bool
-    apart: NDArray[np.bool_] | None = None
+    factors: Floats | None = None
 
     streamed = True
 
     def __post_init__(self) -> None:
-        m = self.moments
-        inside = self.inside
-        right, squares = m.right[inside].sum(0), m.squares[inside].sum(0)
+        m = replace(self.moments, products=None).over(self.of_cells[None])
+        right, squares = m.right[0], m.squares[0]
         n = m.n
+        self.right, self._counted = right, int(m.counted[0])
         self.total = float(right[-1, -1])
         sums, y_sums = right[:n, -1], right[n:-1, -1]
         T = len(y_sums)
@@ -92,7 +92,7 @@ class StreamDesign(Design):
         self.xy = self.scales[:, None] * xy
         self._gram: dict[int, Floats] = {}
         self.n_features, self.n_samples = n, int(self.counts[0])
-        self.uniform = self.counts[2] == 0
+        self.uniform = self.counts[2] == 0 and bool((self.of_cells % 1 == 0).all())
 
     @property
     def off_centre(self) -> bool:
@@ -103,13 +103,12 @@ class StreamDesign(Design):
     @property
     def n_counted(self) -> int:
         """Number of samples with positive weight."""
-        return int(self.moments.counted[self.inside].sum())
+        return self._counted
 
     @property
-    def inside(self) -> Columns:
-        """Cells whose rows count."""
-        apart = np.zeros(len(self.moments.ww), dtype=bool) if self.apart is None else self.apart
-        return np.flatnonzero(~apart)
+    def of_cells(self) -> Floats:
+        """What the weights of the rows in a cell are multiplied by."""
+        return np.ones(len(self.moments.ww)) if self.factors is None else self.factors
 
     def record(self) -> dict[str, Any]:
         """Return how often the data were read."""
@@ -120,9 +119,9 @@ class StreamDesign(Design):
         X, labels, weights = self.marked
         return name_from(self.n_samples, X, labels, weights)
 
-    def without(self, cells: NDArray[np.bool_]) -> "StreamDesign":
-        """Return the same data without the rows of some cells."""
-        return replace(self, apart=cells)
+    def weighted(self, factors: Floats | None) -> "StreamDesign":
+        """Return the same data with other factors of the weights."""
+        return replace(self, factors=factors)
 
     @cached_property
     def _company(self) -> list[Columns]:
@@ -146,10 +145,8 @@ class StreamDesign(Design):
         that results are bit-identical whenever they are computed.
         """
         if self.moments.products is not None and not self._gram:
-            inside, m = self.inside, self.moments
-            assert m.products is not None
-            sums = m.right[inside, : m.n, -1].sum(0)
-            G = m.products[inside].sum(0)
+            sums = self.right[: self.n_features, -1]
+            G = np.tensordot(self.of_cells, self.moments.products, 1)
             G -= np.outer(sums, self.left) + np.outer(self.left, sums)
             G += self.total * np.outer(self.left, self.left)
             G *= self.scales[:, None] * self.scales
@@ -157,7 +154,7 @@ class StreamDesign(Design):
         lacking = [int(i) for i in columns if int(i) not in self._gram]
         if lacking:
             batches = [batch for batch in self._company if np.isin(lacking, batch).any()]
-            given = (batches, self.means, self.cells, self.apart)
+            given = (batches, self.means, self.cells, self.factors)
             told = self.source.total(self.crew, None, products_with, *given)
             for which, dots, totals in zip(batches, told[::2], told[1::2], strict=True):
                 G = dots - np.outer(self.means, totals)
@@ -171,10 +168,10 @@ def products_with(
     batches: Sequence[Columns],
     means: Floats,
     cells: Cells,
-    apart: NDArray[np.bool_] | None,
+    factors: Floats | None,
 ) -> Answer:
     """Return X'V and the sums of V, for batches of weighted columns V minus their means."""
-    w = weights_in(slab, cells, apart)
+    w = weights_in(slab, cells, factors)
     out: Answer = []
     for which in batches:
         V = slab.block.columns(which)
@@ -185,20 +182,9 @@ def products_with(
     return out
 
 
-def weights_in(slab: Slab, cells: Cells, apart: NDArray[np.bool_] | None) -> Floats | None:
-    """Return the weights of a slab's samples, zero in cells that count as absent; None means
-    ones.
-    """
-    if apart is None:
-        return slab.weights
-    w = np.ones(slab.block.shape[0]) if slab.weights is None else slab.weights
-    return np.where(apart[cells(slab.start, len(w))], 0.0, w)
-
-
 def class_shares(design: StreamDesign) -> Floats:
     """Return class weights times their number, for the balanced loss."""
-    n = design.n_features
-    return _shares(class_weights(design.moments.right[design.inside, n:].sum(0)))
+    return _shares(class_weights(design.right[design.n_features :]))
 
 
 def shares_of(Y: Floats, weights: Floats) -> Floats:

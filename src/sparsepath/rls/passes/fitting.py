@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.assessment.folds import Parts, Rows
-from sparsepath.assessment.in_passes import parts_in_passes, shorter_in_passes
+from sparsepath.assessment.in_passes import ClassesOfRows, parts_in_passes, shorter_in_passes
 from sparsepath.assessment.repetitions import quiet_copy
 from sparsepath.base import Given
 from sparsepath.data.moments import Cells, Coding, Sums, coding_of, read_centred
@@ -25,6 +25,7 @@ from sparsepath.rls.parameters import Parameters, SearchSpec, refuse_overflows, 
 from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.folds import CellSums
 from sparsepath.rls.paths import RLSProblem
+from sparsepath.system.arrays import Floats
 from sparsepath.system.executor import Crew
 
 GRAM_OF_MEMORY = 0.25  # part of the memory that products of all columns may take
@@ -91,12 +92,17 @@ def cells_of(sides: Sequence[Sides], m: int) -> tuple[Cells, Rows]:
 
 @dataclass(frozen=True, eq=False)
 class SearchPart:
-    """Data of one search: cells, cells without the held-out rows, and its splits."""
+    """Data of one search: cells, factors of the weights there (zero: held out), and its splits."""
 
     cells: Cells
-    apart: NDArray[np.bool_] | None
+    factors: Floats | None
     trains: NDArray[np.bool_] | None  # splits x cells; None for leave-one-out
     tests: NDArray[np.bool_] | None
+
+
+def side_of(classes: ClassesOfRows) -> Sides:
+    """Return what sets the rows of each class apart."""
+    return Sides((classes.codes.astype(np.min_scalar_type(len(classes.classes))),), None)
 
 
 class Partings:
@@ -114,10 +120,13 @@ class Partings:
         leaving: Sequence[Rows],
         within: Callable[[Rows], Splits | None],
         affordable: Callable[[int], bool],
+        classes: ClassesOfRows | None = None,
     ) -> None:
         self.own, self._m, self._leaving, self._within = own, m, leaving, within
+        self._classes = classes
         self._mine = None if own is None else Sides.of(own, m)
-        alone = [] if self._mine is None else [self._mine]
+        by_class = [] if classes is None else [side_of(classes)]
+        alone = [*by_class, *([] if self._mine is None else [self._mine])]
         self._first = cells_of(alone, m)
         if self._first[0].count > MOST_CELLS:
             raise InputError(
@@ -149,8 +158,11 @@ class Partings:
     def whole(self) -> SearchPart:
         """Return the data of the search on all rows."""
         cells, rows = self._first
+        factors = None
+        if self._classes is not None and (of_classes := self._classes.factors()) is not None:
+            factors = of_classes[self._classes.codes[rows]]
         return SearchPart(
-            cells, None, *((None, None) if self._mine is None else self._mine.at(rows))
+            cells, factors, *((None, None) if self._mine is None else self._mine.at(rows))
         )
 
     def without(self, number: int) -> SearchPart | None:
@@ -159,10 +171,17 @@ class Partings:
         if pair is None:
             return None
         cells, rows = self._first
+        by_class = [] if self._classes is None else [side_of(self._classes)]
         if not self.shared:
-            cells, rows = cells_of([side for side in pair if side is not None], self._m)
-        apart = pair[0].labels[0][rows] > 0
-        return SearchPart(cells, apart, *((None, None) if pair[1] is None else pair[1].at(rows)))
+            sides = [*by_class, *(side for side in pair if side is not None)]
+            cells, rows = cells_of(sides, self._m)
+        factors = (pair[0].labels[0][rows] == 0).astype(np.float64)
+        if self._classes is not None:
+            of_classes = self._classes.factors(self._leaving[number])
+            if of_classes is None:
+                return None
+            factors *= of_classes[self._classes.codes[rows]]
+        return SearchPart(cells, factors, *((None, None) if pair[1] is None else pair[1].at(rows)))
 
 
 def numbers_kept(n: int, cells: int) -> float:
@@ -179,7 +198,7 @@ def read(
     def made(sums: Sums) -> StreamDesign:
         told = (sums.moments, sums.counts, sums.marked)
         ways = (estimator.fit_intercept, estimator.standardize)
-        return StreamDesign(source, crew, coding, part.cells, *told, *ways, part.apart)
+        return StreamDesign(source, crew, coding, part.cells, *told, *ways, part.factors)
 
     design: StreamDesign = read_centred(source, crew, coding, part.cells, made, whole)
     if not np.any(design.yy > 0):
@@ -264,7 +283,8 @@ def _partings(
         return numbers_kept(n, cells) <= _limit(estimator)
 
     leaving = [] if parts is None else [train for train, _ in parts.splits]
-    return Partings(m, within(None), leaving, within, affordable)
+    classes = ClassesOfRows.of(estimator, source, estimator.classes_) if classifier else None
+    return Partings(m, within(None), leaving, within, affordable, classes)
 
 
 def _without(
@@ -272,10 +292,10 @@ def _without(
 ) -> dict[int, Step] | None:
     """Return the models of the search without a part; None if that is a different problem."""
     part = partings.without(number)
-    if part is None or part.apart is None:
+    if part is None:
         return None
     given = design.source, design.crew, design.coding, part, estimator
-    inside = design.without(part.apart) if partings.shared else read(*given)
+    inside = design.weighted(part.factors) if partings.shared else read(*given)
     if np.any(inside.yy <= 0):  # fewer classes, or nothing to learn
         return None
     quiet = quiet_copy(estimator)

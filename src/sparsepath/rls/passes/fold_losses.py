@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.moments import Cells, Coding
+from sparsepath.data.moments import Cells, Coding, weights_in
 from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.folds.losses import RESIDUALS_AT_ONCE
@@ -62,6 +62,7 @@ class FoldPlan:
     loss: Loss
     coding: Coding
     of_rows: Cells
+    factors: Floats | None
 
 
 def judge_folds(slab: Slab, plan: FoldPlan) -> Answer:
@@ -75,7 +76,8 @@ def _judged(slab: Slab, plan: FoldPlan) -> Answer:
     m, F = slab.block.shape[0], len(plan.parts)
     X = (slab.block.columns(np.arange(slab.block.shape[1])) - plan.shift) * plan.scales
     Y = plan.coding(slab.y)
-    w = np.ones(m) if slab.weights is None else np.asarray(slab.weights, dtype=np.float64)
+    given = weights_in(slab, plan.of_rows, plan.factors)
+    w = np.ones(m) if given is None else np.asarray(given, dtype=np.float64)
     cell = plan.of_rows(slab.start, m)
     n_drops = plan.parts[0].without.shape[1]
     out = [np.zeros((F, count)) for count in (1, len(plan.candidates), n_drops)]
@@ -215,7 +217,7 @@ class StreamedFolds(FoldModel):
         plan = FoldPlan(
             columns, design.shift[columns] + design.left[columns], design.scales[columns],
             np.searchsorted(columns, S), np.searchsorted(columns, which), parts, blurs,
-            self.loss, design.coding, design.cells,
+            self.loss, design.coding, design.cells, design.factors,
         )  # fmt: skip
         return design.source.total(design.crew, columns, judge_folds, plan)
 

@@ -29,10 +29,8 @@ class CellSums(SplitSums):
                 f"{len(m.squares)} parts, which do not fit into memory; use cv='loo', fewer folds "
                 "or more memory."
             )
-        everywhere = np.ones((1, tests.shape[1]), dtype=bool)
-        if design.apart is not None:
-            everywhere[0, design.apart] = False
-        parts = m.over(np.concatenate([tests, trains, everywhere]))
+        factors = design.of_cells
+        parts = m.over(np.concatenate([tests * factors, trains * factors, factors[None]]))
         assert parts.products is not None
         self.n_splits, self.tests = len(tests), tests
         self.test_corners = parts.right[: len(tests), n:]  # targets and one against each other
@@ -55,7 +53,7 @@ class CellSums(SplitSums):
         yy = parts.right[:, n:-1, :-1] - y0[:, :, None] * self.y_mean
         yy -= self.y_mean[:, None] * y0[:, None]
         self.yy = np.einsum("ftt->ft", yy) + w[:, None] * self.y_mean**2
-        share = tests / w[: self.n_splits, None]  # see ``folds.splits.overlap``
+        share = tests * factors / w[: self.n_splits, None]  # see ``folds.splits.overlap``
         self.overlap = float(m.ww @ share.sum(0) ** 2 / (m.ww @ (share**2).sum(0)))
         self._of = design
 

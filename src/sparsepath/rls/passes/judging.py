@@ -12,13 +12,12 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 
-from sparsepath.data.moments import Cells, Coding
+from sparsepath.data.moments import Cells, Coding, weights_in
 from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss
-from sparsepath.rls.passes.design import StreamDesign, class_shares, weights_in
+from sparsepath.rls.passes.design import StreamDesign, class_shares
 from sparsepath.rls.passes.fitted_rows import FittedRows
 from sparsepath.system.arrays import Floats
 
@@ -61,7 +60,7 @@ class View:
     loss: Loss
     coding: Coding
     cells: Cells
-    apart: NDArray[np.bool_] | None
+    factors: Floats | None
 
     @classmethod
     def of(cls, design: StreamDesign, columns: Columns, loss: Loss) -> "View":
@@ -71,13 +70,13 @@ class View:
         return cls(
             columns, design.shift[columns], design.left[columns], design.scales[columns],
             design.y_mean, none, design.total, shares, design.fit_intercept, loss, design.coding,
-            design.cells, design.apart,
+            design.cells, design.factors,
         )  # fmt: skip
 
     def rows(self, slab: Slab) -> FittedRows:
         """Return the rows of a slab with the empty model."""
         Y = self.coding(slab.y)
-        w = weights_in(slab, self.cells, self.apart)
+        w = weights_in(slab, self.cells, self.factors)
         weights = np.ones(len(Y)) if w is None else np.asarray(w, dtype=np.float64)
         v = weights / self.total
         if self.shares is not None:
