@@ -64,7 +64,7 @@ def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts
 
 @dataclass(frozen=True, eq=False)
 class ClassesOfRows:
-    """The class of every row, by which weights are multiplied in every search anew."""
+    """The class of every row, and the class weights of a search on some of the rows."""
 
     class_weight: Any
     classes: NDArray[Any]
