@@ -297,7 +297,7 @@ def main() -> None:
         section = claims(parts, ("both",), seeds, restarts, about)
     head = "# ELM-FS with its defaults: the claims of the paper"
     made = (
-        f"Made by `python experiments/elmfs_claims.py --seeds {given.seeds}`, without validation."
+        f"Written by `python experiments/elmfs_claims.py --seeds {given.seeds}`, without validation."
     )
     save_page("elmfs-claims", "\n".join([head, "", made, "", *section]).rstrip() + "\n")
 
