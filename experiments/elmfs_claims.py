@@ -296,9 +296,7 @@ def main() -> None:
     for seeds in range(1, given.seeds + 1):  # seed by seed, so that a cut leaves all problems alike
         section = claims(parts, ("both",), seeds, restarts, about)
     head = "# ELM-FS with its defaults: the claims of the paper"
-    made = (
-        f"Written by `python experiments/elmfs_claims.py --seeds {given.seeds}`, without validation."
-    )
+    made = f"Written by `python experiments/elmfs_claims.py --seeds {given.seeds}`, without validation."
     save_page("elmfs-claims", "\n".join([head, "", made, "", *section]).rstrip() + "\n")
 
 
