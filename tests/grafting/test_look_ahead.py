@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from slow_twins import grafting as twin
 from sparsepath import MLPGraftingClassifier, MLPGraftingRegressor
-from sparsepath.grafting.criterion import Logistic, Penalty, Softmax, SquaredLoss
+from sparsepath.grafting.criterion import Logistic, Softmax, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.networks import growing, look_ahead
-from sparsepath.grafting.networks.growing import Growth, samples
+from sparsepath.grafting.networks import look_ahead
+from sparsepath.grafting.networks.growing import samples
 from sparsepath.grafting.networks.look_ahead import (
     Scout,
     UnitsCriterion,
@@ -163,86 +163,3 @@ def test_three_classes_and_caps():
         assert small.n_hidden_ <= caps.get("max_hidden", 9)
         assert small.network_.n_connections <= caps.get("max_connections", 99)
         assert len(small.selected_) <= caps.get("max_features", 9)
-
-
-def grown_with_notes(monkeypatch, X, y):
-    """A growth, and of every step with sets: the loss, those offered, those tried, the answer."""
-    notes = []
-    tried = growing.best_units
-    asked = growing.Grower._best_units
-
-    def noted(features, *rest):
-        units = tried(features, *rest)
-        price = [1e-4 * np.abs(u.weights).sum() for u in units]
-        falls = [(u.fall - p) / u.weights.size for u, p in zip(units, price, strict=True)]
-        notes[-1]["tried"].append((features, max(0.0, *falls)))
-        return units
-
-    def asking(grower):
-        net = grower.network
-        notes.append({"loss": grower.grown.loss, "tried": []})
-        answer = asked(grower)
-        own = {tuple(sorted(net.features[net.units == u].tolist())) for u in set(net.units)}
-        notes[-1]["offered"] = grower._sets[0] | {S for S in own if len(S) > 1}
-        notes[-1]["promised"] = answer[1]
-        return answer
-
-    monkeypatch.setattr(growing, "best_units", noted)
-    monkeypatch.setattr(growing.Grower, "_best_units", asking)
-    m = len(y)
-    with Threads(1) as threads:
-        design = GraftingDesign(X, np.full(m, 1 / m), threads)
-        penalty = Penalty(
-            np.full(X.shape[1], 1e-4), np.zeros(X.shape[1]), np.full(X.shape[1], 1e-3)
-        )
-        growth = Growth(look_ahead=3, tol=1e-4, max_connections=30)
-        grower = growing.Grower(design, y[:, None], SquaredLoss(), penalty, growth)
-        while grower.step():
-            pass
-    return grower.grown, notes
-
-
-def interplay(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (300, 8))
-    y = 3 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + np.cos(3 * X[:, 4]) * X[:, 5]
-    y += 0.3 * rng.standard_normal(300)
-    return X, y / y.std()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_sets_that_promised_little_wait_until_the_loss_has_fallen_far(monkeypatch, seed):
-    notes = grown_with_notes(monkeypatch, *interplay(seed))[1]
-    last = {}  # what a set promised when it was last tried, and the loss then
-    waited = came_back = 0
-    for note in notes:
-        known = {
-            S: fall for S, (fall, loss) in last.items() if note["loss"] >= growing.STALE * loss
-        }
-        best = 0.0
-        for S, fall in note["tried"]:
-            assert known.get(S, np.inf) >= growing.BEHIND * best
-            best = max(best, fall)
-            came_back += S in last and S not in known
-            last[S] = fall, note["loss"]
-        assert note["promised"] == pytest.approx(best)
-        left = note["offered"] - {S for S, _ in note["tried"]}
-        assert all(known[S] < growing.BEHIND * best for S in left)
-        waited += len(left)
-    assert waited
-    assert came_back
-
-
-def test_growth_is_that_without_waiting(monkeypatch):
-    X, y = interplay(0)
-    with monkeypatch.context() as patch:
-        some, notes = grown_with_notes(patch, X, y)
-    with monkeypatch.context() as patch:
-        patch.setattr(growing, "BEHIND", 0.0)
-        every, all_notes = grown_with_notes(patch, X, y)
-    assert [(line.unit, line.feature) for line in some.history] == [
-        (line.unit, line.feature) for line in every.history
-    ]
-    assert some.criterion == pytest.approx(every.criterion)
-    tries = [sum(len(note["tried"]) for note in each) for each in (notes, all_notes)]
-    assert tries[0] < tries[1]

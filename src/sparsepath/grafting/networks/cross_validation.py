@@ -23,7 +23,6 @@ from sparsepath.system.arrays import Floats, Vector
 from sparsepath.system.threads import Threads
 
 LARGEST_L0 = 0.1  # part of the empty model's loss from which the grid of l0 goes down
-FIRST_SPLITS = 2  # by which l1 is chosen; on the others only that one is tried
 
 
 @dataclass(eq=False, repr=False)
@@ -77,11 +76,12 @@ class MLPGraftingCV(GrownNetworks):
             states.append(state_of(grower, factors))
             whole = False
             with Run(self, given, X, method="mlp-grafting-cv", found=found) as run:
-                judge(task.errors, splits[:FIRST_SPLITS], self.n_jobs, errors, run.tell)
-                if not run.stopped and len(splits) > FIRST_SPLITS:
+                # The first split chooses l1; on the others only that one is tried.
+                judge(task.errors, splits[:1], self.n_jobs, errors, run.tell)
+                if not run.stopped and len(splits) > 1:
                     kept = int(np.flatnonzero(l1s == _best(task, errors)[0])[0])
                     rest = replace(task, kept=kept).errors
-                    judge(rest, splits[FIRST_SPLITS:], self.n_jobs, errors, run.tell)
+                    judge(rest, splits[1:], self.n_jobs, errors, run.tell)
                 if not run.stopped:
                     grower.penalty = task.penalty(*_best(task, errors))
                     while grower.step():
@@ -100,9 +100,7 @@ class MLPGraftingCV(GrownNetworks):
         """
         n, d = X.shape
         folds = self.cv if isinstance(self.cv, int) else 5
-        return (0.06 * n / (n + 50) + 8e-6 * n * d) * (
-            FIRST_SPLITS * (np.size(self.l1s) - 1) + folds + 1
-        )
+        return (0.06 * n / (n + 50) + 8e-6 * n * d) * (np.size(self.l1s) + folds)
 
     def _l0s(self, null: float) -> Floats:
         if self.l0s is not None:
