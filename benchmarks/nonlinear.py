@@ -117,7 +117,7 @@ def noise(g, n, d):
 # Name, data, inputs that matter, rows, columns.
 PROBLEMS = {
     "Friedman 1": (friedman_1, 5, 300, 30),
-    "Friedman 2": (friedman_2, 3, 300, 24),
+    "Friedman 2": (friedman_2, 2, 300, 24),
     "Friedman 3": (friedman_3, 3, 300, 24),
     "product of two": (product, 2, 400, 30),
     "parity of three": (parity, 3, 600, 25),
