@@ -635,3 +635,34 @@ def test_columns_of_files_are_named_or_numbered(tmp_path, ending):
         sparsepath.open(file, target=6)
     with pytest.raises(InputError, match="column 'y' is the target"):
         sparsepath.open(file, target="y", weights=-1)
+
+
+def test_tables_of_every_kind_have_the_honest_errors_of_memory(tmp_path):
+    """Folders, a dataset, a lazy frame and partitions without a cluster, with text and groups."""
+    pyarrow_dataset = pytest.importorskip("pyarrow.dataset")
+    polars, frames = pytest.importorskip("polars"), pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(1)
+    towns = ["Espoo", "Oulu", "Turku", *map("v{}".format, range(20))]
+    town = rng.choice(towns, 200, p=[0.4, 0.3, 0.2, *[0.005] * 20])
+    frame = pd.DataFrame({"a": rng.normal(size=200), "town": town, "b": rng.normal(size=200)})
+    y = frame.a + 2 * (town == "Oulu") + rng.normal(size=200)
+    groups = rng.integers(0, 20, 200)
+    whole = TableSelector(SparseRLSRegressor()).fit(frame, y, groups=groups)
+    table = frame.assign(y=y, g=groups)
+    for name, rows in (("a", slice(0, 90)), ("b", slice(90, None))):
+        table[rows].to_parquet(tmp_path / f"{name}.parquet")
+    opened = [
+        sparsepath.open(what, target="y", groups="g")
+        for what in (
+            tmp_path,
+            pyarrow_dataset.dataset(tmp_path),
+            polars.scan_parquet(tmp_path / "*.parquet"),
+        )
+    ]
+    partitions = frames.from_pandas(table.drop(columns="g"), npartitions=3)
+    found = [TableSelector(SparseRLSRegressor()).fit(data) for data in opened]
+    data = sparsepath.open(partitions, target="y")
+    found.append(TableSelector(SparseRLSRegressor()).fit(data, groups=groups))
+    for model in found:
+        assert model.path_.subsets == whole.path_.subsets
+        assert_allclose(model.path_.honest_errors, whole.path_.honest_errors, rtol=1e-9)

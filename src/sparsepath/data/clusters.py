@@ -244,8 +244,11 @@ class ClusterSource(Source):
 
     def prepared_part(self, part: Any, features: Any) -> Any:
         """Return a partition as numbers, kept on its worker; parts of files are read."""
-        kind = PreparedPart if hasattr(part.data, "n_rows") else numbered
-        return self.over(part, kind, features)
+        return self.over(part, PreparedPart if self._is_of_file(part) else numbered, features)
+
+    def _is_of_file(self, part: Any) -> bool:
+        """Return whether a part is read by the workers; a delayed object has every attribute."""
+        return self.client is not None and hasattr(part.data, "n_rows")
 
     def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
         """Return some rows of a partition, on its worker."""
@@ -253,7 +256,7 @@ class ClusterSource(Source):
 
     def over(self, part: Any, kind: Callable[..., Any], *args: Any) -> Any:
         """Return a partition as another kind of part, on its worker."""
-        if hasattr(part.data, "n_rows"):  # of a file
+        if self._is_of_file(part):
             return replace(part, data=kind(part.data, *args))
         if self.client is not None:
             return replace(part, data=self.client.submit(kind, part.data, *args, pure=False))

@@ -494,9 +494,11 @@ def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
     plain = getattr(what, "_scan_options", None) == {}  # no filter
     kinds = {file.suffix for file in files} <= {*SUFFIXES} and all(f.exists() for f in files)
     if files and plain and kinds and not len(getattr(what.partitioning, "schema", ())):
-        taken = {given.get("target"), given.get("weights")} if y is None else set()
-        names = given.get("columns") or [name for name in what.schema.names if name not in taken]
-        return open_files(files, y, **{**given, "columns": names})
+        names = what.schema.names
+        keys = [given.get(role) for role in ("target", "weights", "groups")][y is not None :]
+        taken = [find_column(files[0], k, names) for k in keys if isinstance(k, str | int)]
+        given["columns"] = given.get("columns") or [name for name in names if name not in taken]
+        return open_files(files, y, **given)
 
     def write(path: Path) -> None:
         with pq.ParquetWriter(path, what.schema) as writer:
