@@ -102,6 +102,7 @@ papers: $(READY)
 	$(BIN)/python experiments/exact_search.py
 	$(BIN)/python experiments/strong_search.py
 	$(BIN)/python experiments/coefficient_coverage.py
+	$(BIN)/python experiments/false_discoveries.py
 	$(BIN)/python experiments/greedy_rls.py
 	$(BIN)/python experiments/floating_rls.py
 	$(BIN)/python experiments/elmfs_claims.py --parts build/elmfs

@@ -53,6 +53,13 @@ def test_an_unknown_parameter_is_refused_in_the_name_of_the_estimator(name):
         getattr(sparsepath, name)(unheard_of=1)
 
 
+def test_parameters_of_other_selectors_get_a_hint():
+    with pytest.raises(TypeError, match=r"^GraftingRegressor has no 'scoring'; use loss"):
+        sparsepath.GraftingRegressor(scoring="r2")
+    with pytest.raises(TypeError, match="choose=K for exactly K features"):
+        sparsepath.SparseRLSClassifier(n_features_to_select=3)
+
+
 def test_entries_name_what_there_is():
     assert {option for method in METHODS.values() for option in method.options} == set(OPTIONS)
     for method in METHODS.values():

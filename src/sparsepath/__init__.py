@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.assessment import Coefficients as Coefficients
+    from sparsepath.assessment import Discoveries as Discoveries
     from sparsepath.assessment import Honest as Honest
     from sparsepath.assessment import HonestError as HonestError
     from sparsepath.assessment import Null as Null
     from sparsepath.assessment import Planned as Planned
+    from sparsepath.assessment import SelectivePValues as SelectivePValues
     from sparsepath.assessment import Stability as Stability
     from sparsepath.assessment import coefficients as coefficients
     from sparsepath.assessment import honest_error as honest_error
+    from sparsepath.assessment import knockoffs as knockoffs
     from sparsepath.assessment import permutation_null as permutation_null
     from sparsepath.assessment import plan as plan
+    from sparsepath.assessment import selective_p_values as selective_p_values
     from sparsepath.assessment import stability as stability
     from sparsepath.data.opening import open as open
     from sparsepath.elm import ELMClassifier as ELMClassifier
@@ -94,8 +98,8 @@ _ROOMS = {  # where the public names live
     "information": "MutualInfoSelector mutual_information",
     "methods.mutual_info_regressor": "MutualInfoRegressor",
     "assessment": (
-        "Coefficients Honest HonestError Null Planned Stability coefficients honest_error "
-        "permutation_null plan stability"
+        "Coefficients Discoveries Honest HonestError Null Planned SelectivePValues Stability "
+        "coefficients honest_error knockoffs permutation_null plan selective_p_values stability"
     ),
     "kernel_machines": (
         "LSSVMClassifier LSSVMForwardRegressor LSSVMRegressor ReducedRankKernelRidge"

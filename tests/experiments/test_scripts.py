@@ -46,6 +46,7 @@ PLANS = {
         r"\| diabetes \| 300 \| 1 \| 3\.\d+e\+03 \[\d+\] \| ",
     ),
     "coefficient_coverage": (["2"], NONE, "", r"fixed +8 intervals, [01]\.\d+ cover"),
+    "false_discoveries": (["2"], NONE, "", r"\| blocks \| wide \| 0\.2 \| 0\.\d+ \|"),
     "exact_search": (["--tiny"], NONE, "", r"\| 20, independent \| 21 of 21 \|"),
     "strong_search": (["2"], NONE, "", r"\| `strong` \| \d of 2 \|"),
 }

@@ -147,7 +147,7 @@ def test_command_line_as_in_python(run, tmp_path):  # noqa: F811
     assert json.loads(told.out)["prediction"][:4] == [None] * 3 + [pytest.approx(expected[3])]
     for option, word in (
         (("--validation", "10"), "--validation time"),
-        (("--null", "19"), "no lags"),
+        (("--null", "19"), "depend on each other"),
         (("--sample", "50"), "--sample"),
         (("--missing", "drop-rows"), "drop-rows"),
     ):

@@ -1,6 +1,7 @@
 """Base classes of estimators with a selection path."""
 
 import copy
+import inspect
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
@@ -24,6 +25,13 @@ from sparsepath.models.predictors import Predictor
 from sparsepath.models.saved import SavedModel
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.arrays import Floats
+
+CALLED_HERE = {  # parameters of other selectors
+    "n_features_to_select": "choose=K for exactly K features, max_features=K for K at the most",
+    "n_nonzero_coefs": "choose=K for exactly K features, max_features=K for K at the most",
+    "scoring": "loss",
+    "direction": 'search="forward" or "backward"',
+}
 
 
 class PathSelector(SelectorMixin):
@@ -49,6 +57,13 @@ class PathSelector(SelectorMixin):
     honest_: Honest | None
     _n_folds = 10  # of the default validation
     _validated = validated
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Say what parameters of other selectors are called here."""
+        known = inspect.signature(cls.__init__).parameters if given else {}
+        for name in given.keys() & CALLED_HERE.keys() - known.keys():
+            raise TypeError(f"{cls.__name__} has no {name!r}; use {CALLED_HERE[name]}.")
+        return super().__new__(cls)
 
     @property
     def models_(self) -> dict[int, Predictor]:

@@ -107,10 +107,10 @@ def command(
 
 @command(
     [DATA],
-    "target event method task=auto validation no-validation null stability coefficients drop rows "
-    "keep-index missing=error dates=error date-format transform-target lags horizon categorical "
-    f"ordered {FILE_FORMAT} names sample out memory dask resume model-format=json json quiet "
-    "verbose",
+    "target event method task=auto validation no-validation null stability coefficients fdr "
+    "p-values drop rows keep-index missing=error dates=error date-format transform-target lags "
+    f"horizon categorical ordered {FILE_FORMAT} names sample out memory dask resume "
+    "model-format=json json quiet verbose",
     examples(
         "select data.csv --target price",
         "select data.csv --target price --out result --missing median",
@@ -155,9 +155,20 @@ def select(arguments: Any) -> None:
         arguments.stability or 0,
         arguments.quiet or arguments.json,
         arguments.coefficients or 0,
+        arguments.fdr,
+        arguments.p_values,
     )
     if reading.needs_passes(data, arguments.memory, arguments.dask):
-        refused = ("event", "rows", "sample", "names", "coefficients", *COLUMN_TYPES)
+        refused = (
+            "event",
+            "rows",
+            "sample",
+            "names",
+            "coefficients",
+            "fdr",
+            "p_values",
+            *COLUMN_TYPES,
+        )
         _refuse_in_passes(arguments, *refused)
         with reading.cluster(arguments.dask) as client:
             outcome = job(reading.read_in_passes(spec, arguments.memory, client), request)

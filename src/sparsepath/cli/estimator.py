@@ -37,6 +37,8 @@ class SelectionRequest:
     halves: int = 0  # repetitions on halves of the rows
     quiet: bool = False  # no progress, and no note on the cost
     resamples: int = 0  # bootstrap resamples for intervals of coefficients
+    fdr: float | None = None  # false discovery rate of a selection by knockoffs
+    p_values: bool = False  # selective, of the steps of a forward search
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,11 @@ def _in_time(problem: Problem, request: SelectionRequest) -> Any:
             f"--validation {request.validation}: with --lags or --horizon each part is predicted "
             "from earlier rows (--validation time)."
         )
-    if request.null or request.halves or request.resamples:
+    given = request.null, request.halves, request.resamples, request.fdr, request.p_values
+    if any(given):
         raise InputError(
-            "--null, --stability and --coefficients repeat the search on other rows, which have no "
-            "lags; remove them."
+            "--null, --stability, --coefficients, --fdr and --p-values assume rows that do not "
+            "depend on each other; with --lags and --horizon they do. Remove them."
         )
     return request.validation and "time"
 

@@ -308,6 +308,18 @@ COMMAND_OPTIONS = {
         "selected.",
         "resamples",
     ),
+    "fdr": CommandOption(
+        HONEST,
+        "Q",
+        "Which features are selected at this false discovery rate, such as 0.1, by knockoffs.",
+        "level",
+    ),
+    "p-values": CommandOption(
+        HONEST,
+        "",
+        "Selective p-values of the steps of greedy-rls, which allow for the search.",
+        "flag",
+    ),
     "stability": CommandOption(
         HONEST,
         "N",

@@ -34,6 +34,7 @@ FILES = {
     RUN: ABOUT,
     "model.json": "the fitted model, for sparsepath predict and export",
 }
+JUDGED = ("honest", "null", "stability", "coefficients", "fdr", "p_values")
 MODEL = "model.json"
 PICKLED = "model.joblib"
 CHECKSUM = "model_sha256"  # in the data of a path: of the model file beside it
@@ -189,7 +190,7 @@ def pickled(model: Any) -> bytes:
 def judged(outcome: Outcome) -> dict[str, Any]:
     """Honest error, shuffled targets and halves; None for what was not requested."""
     path, record, null, halves = outcome.path, outcome.honest, outcome.null, outcome.stability
-    found: dict[str, Any] = dict.fromkeys(("honest", "null", "stability", "coefficients"))
+    found: dict[str, Any] = dict.fromkeys(JUDGED)
     if record is not None:
         found["honest"] = {
             **record.to_dict(),
@@ -228,6 +229,17 @@ def judged(outcome: Outcome) -> dict[str, Any]:
             "low": known.low,
             "high": known.high,
             "shares": known.shares,
+        }
+    if outcome.discoveries is not None:
+        by = outcome.discoveries
+        found["fdr"] = {"level": by.fdr, "features": by.features, "statistics": by.statistics}
+    if outcome.p_values is not None:
+        steps = outcome.p_values
+        found["p_values"] = {
+            "features": steps.features,
+            "values": steps.p_values,
+            "sigma": steps.sigma,
+            "sigma_from": steps.estimated_from,
         }
     return {name: _plain(value) for name, value in found.items()}
 

@@ -8,12 +8,19 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from sparsepath.assessment import coefficients, permutation_null, stability
+from sparsepath.assessment import (
+    coefficients,
+    knockoffs,
+    permutation_null,
+    selective_p_values,
+    stability,
+)
 from sparsepath.assessment.leaks import Suspect, suspects
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
@@ -122,6 +129,8 @@ def _search(
     if request.resamples and model.path_.complete and not cut:
         intervals, said, cut = _again("coefficients", coefficients, model, problem, request)
         notes += said
+    tests, said = _tests(model, problem, request)
+    notes += said
     known = _figures(model, problem, spec)
     return Outcome(
         model,
@@ -137,6 +146,7 @@ def _search(
         cut,
         extras,
         coefficients=intervals,
+        **tests,
         y=None if problem.in_passes else problem.fitted_y,
     )
 
@@ -254,6 +264,35 @@ def _repeat(
         more += said
         halves = None if halves is None else replace(halves, feature_names=names)
     return model, null, halves, cut, more
+
+
+def _tests(
+    model: Any, problem: Problem, request: SelectionRequest
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a selection at a false discovery rate and p-values, as requested, and notes."""
+    jobs: dict[str, tuple[str, Callable[..., Any]]] = {}
+    if request.fdr is not None:
+        jobs["discoveries"] = "--fdr", partial(_discoveries, fdr=request.fdr)
+    if request.p_values:
+        jobs["p_values"] = "--p-values", selective_p_values
+    found, notes = dict[str, Any](), list[str]()
+    for name, (option, job) in jobs.items() if model.path_.complete else ():
+        X, y, _ = problem.fit_arguments
+        try:
+            found[name] = job(model, X, y)
+        except InputError as error:
+            notes.append(f"Warning: there is no {option}: {error}")
+    return found, notes
+
+
+def _discoveries(model: Any, X: Any, y: Any, fdr: float) -> Any:
+    names = model.path_.feature_names
+    if hasattr(model, "_as_numbers"):
+        if len(model.preparation_.groups_) > len(set(model.preparation_.groups_.tolist())):
+            raise InputError("columns of text and dates become several; leave them out (--drop).")
+        X, y, model = model._as_numbers(X, y)
+        names = model.path_.feature_names
+    return knockoffs(model, X, y, fdr).named(names)
 
 
 def _again(

@@ -161,6 +161,7 @@ def _more(outcome: Outcome) -> list[str]:
         told.append(_stability(outcome))
     if outcome.coefficients is not None:
         told.append(_coefficients(outcome, outcome.coefficients))
+    told += [each.sentence() for each in (outcome.discoveries, outcome.p_values) if each]
     if outcome.without is not None:
         told.append(_without_leaks(outcome, outcome.without))
     return told
@@ -221,7 +222,7 @@ def _expected(outcome: Outcome) -> str:
         return _criterion_only(outcome)
     shown = honest.shown()
     told = [f"{_said(shown)} (90 % interval {shown.between(shown.text)})"]
-    beside = {name: value for name, value in outcome.figures.items() if name in ("r2", "auc")}
+    beside = {name: value for name, value in outcome.figures.items() if name in ("r2", "d2", "auc")}
     if "error_rate" in honest.figures and shown.measure != "error rate":
         beside["error_rate"] = honest.figures["error_rate"]
     if shown.measure == "AUC":
@@ -260,7 +261,7 @@ def _baseline(outcome: Outcome) -> str:
 
 def _without_features(outcome: Outcome, honest: Honest, shown: Honest) -> str:
     """What a model without features does."""
-    if shown.measure == "RMSE":
+    if shown.measure == "RMSE" or "deviance" in shown.measure:
         return "predicting the mean"
     if shown.measure == "balanced error":
         return "always predicting one class"

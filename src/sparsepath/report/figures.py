@@ -91,6 +91,8 @@ def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> 
     error = path.error(size) if honest is None else honest.error
     if honest is None and path.parameters.get("transform_target"):  # errors on another scale
         return {}
+    if "deviance" in what and honest is not None and honest.empty_error > 0:
+        return {"d2": 1 - error / honest.empty_error} if size else {}
     if "squared error" not in what or not 0 <= error < math.inf:
         return {}
     found = {"rmse": math.sqrt(error)}
@@ -181,6 +183,7 @@ def said(found: Mapping[str, float]) -> str:
         "log_loss": lambda v: f"log loss {v:.3f}",
         "brier": lambda v: f"Brier score {v:.3f}",
         "auc": lambda v: f"AUC {v:.3f}",
+        "d2": lambda v: f"D2 {v:.3f} (share of the baseline's deviance that is explained)",
         "concordance": lambda v: f"concordance {v:.3f}",
     }
     return ", ".join(forms[name](value) for name, value in found.items())

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sparsepath.assessment import Coefficients, Honest, Null, Stability
+from sparsepath.assessment import (
+    Coefficients,
+    Discoveries,
+    Honest,
+    Null,
+    SelectivePValues,
+    Stability,
+)
 from sparsepath.assessment.leaks import Suspect
 from sparsepath.data.readers import Table
 from sparsepath.data.task import TargetTask
@@ -40,6 +47,8 @@ class Outcome:
     leaks: tuple[Suspect, ...] = ()  # columns that predict the target suspiciously well
     without: "Outcome | None" = None  # the same search without them
     coefficients: Coefficients | None = None  # bootstrap intervals
+    discoveries: Discoveries | None = None  # at a false discovery rate
+    p_values: SelectivePValues | None = None  # of the steps
     y: Any = None  # the target as it was fitted; None if it is read in passes
     code: tuple[str, ...] = ()  # lines of Python that give the same result
 
