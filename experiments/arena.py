@@ -6,6 +6,7 @@ A method ends with fewer splits of a set when those before took more than its sh
 
     python experiments/arena.py                # what is missing, then the page
     python experiments/arena.py --rivals       # only other tools, no page
+    python experiments/arena.py --page         # the page of the parts that there are
     python experiments/arena.py --tiny         # one split of two small sets, for a test
 """
 
@@ -84,8 +85,8 @@ def fitted(a_set: RealSet, split: int, method: Method) -> dict[str, Any]:
 class Results:
     """What is known of every set, method and split."""
 
-    def __init__(self, folder: Path) -> None:
-        self.parts = Parts(folder, dict(KINDS))
+    def __init__(self, folder: Path, fits: bool = True) -> None:
+        self.parts, self.fits = Parts(folder, dict(KINDS)), fits
         self.known: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
 
     def add(self, a_set: RealSet, split: int, kind: str, name: str, method: Method) -> None:
@@ -97,7 +98,8 @@ class Results:
         if spent > SHARE and (split >= FEWEST or spent > 6 * SHARE):
             return
         part = "--".join("".join(c if c.isalnum() else "_" for c in s) for s in (a_set.name, name))
-        cell[split] = self.parts.get(kind, f"{part}--{split}", fitted, a_set, split, method)
+        if self.fits or self.parts.file(kind, f"{part}--{split}").exists():
+            cell[split] = self.parts.get(kind, f"{part}--{split}", fitted, a_set, split, method)
 
     def of(self, a_set: RealSet, name: str) -> dict[int, dict[str, Any]]:
         """The splits of a method on a set; none if it failed there."""
@@ -282,10 +284,12 @@ The sets were divided in two before anything was run: defaults may be chosen by 
 """
 
 
-def main(splits: int, sets: Iterable[RealSet], folder: Path, kinds: Any, reps: int) -> None:
-    results = Results(folder)
+def main(
+    splits: int, sets: Iterable[RealSet], folder: Path, kinds: Any, reps: int, fits: bool = True
+) -> None:
+    results = Results(folder, fits)
     run(results, sets, splits, kinds)
-    designs = arena_designs.compare(results.parts, reps, kinds)
+    designs = arena_designs.compare(results.parts, reps, kinds, fits)
     if set(kinds) == set(KINDS):
         save_page("arena", page(results, sets, designs))
 
@@ -295,6 +299,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--rivals", action="store_true")
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--parts", type=Path, default=ROOT / "build" / "arena")
@@ -303,6 +308,5 @@ if __name__ == "__main__":
         tiny = [one for one in SETS if one.name in ("diabetes", "breast cancer")]
         main(1, tiny, given.parts / "tiny", KINDS, 0)
     else:
-        main(
-            given.splits, SETS, given.parts, ["rival"] if given.rivals else KINDS, given.repetitions
-        )
+        kinds = ["rival"] if given.rivals else list(KINDS)
+        main(given.splits, SETS, given.parts, kinds, given.repetitions, not given.page)

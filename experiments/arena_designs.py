@@ -6,7 +6,7 @@ expected squared error on new rows over the noise variance: 1 is perfect.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,17 +121,23 @@ def judged(setting: str, shape: int, names: list[str], repetitions: int) -> dict
     return found
 
 
-def compare(parts: Parts, repetitions: int, kinds: Mapping[str, Any]) -> str:
-    """Section of the page; fits what is missing."""
+def compare(parts: Parts, repetitions: int, kinds: Iterable[str], fits: bool = True) -> str:
+    """Section of the page; ``fits`` what is missing, or leaves it open."""
     if not repetitions:
         return ""
     rows = {name: [name] for name, (kind, _) in METHODS.items() if kind in kinds}
     for setting in SETTINGS:
         for name, row in rows.items():
             kind = METHODS[name][0]
+            known = {
+                shape: f"design-{setting}-{shape}-{repetitions}-{name.replace(' ', '_')}"
+                for shape in SHAPES
+            }
+            if not fits and not all(parts.file(kind, part).exists() for part in known.values()):
+                row.append("")
+                continue
             errors: list[float] = []
-            for shape in SHAPES:
-                part = f"design-{setting}-{shape}-{repetitions}-{name.replace(' ', '_')}"
+            for shape, part in known.items():
                 found = parts.get(kind, part, judged, setting, shape, [name], repetitions)
                 errors += found[name]
             row.append(f"{np.mean(errors):.3f}")
