@@ -153,7 +153,7 @@ SMALL = {
         product(150, 8),
         lambda: AutoSelectorRegressor(time_budget=1),
     ),
-    "automatic method, error rate of two classes, 150 x 10": (
+    "automatic method, two classes, error rate, 150 x 10": (
         labels(150, 10),
         lambda: AutoSelectorClassifier(time_budget=1),
     ),
