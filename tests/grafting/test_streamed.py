@@ -80,6 +80,7 @@ def test_what_needs_data_in_memory_is_refused():
         GraftingRegressor(validation=1).fit(from_array(X, y))
 
 
+@pytest.mark.validated
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("class_weight", ["balanced", {"down": 1.0, "up": 4.0}], ids=str)
 def test_classes_have_weights_and_groups_stay_together(weights, class_weight):

@@ -637,6 +637,7 @@ def test_columns_of_files_are_named_or_numbered(tmp_path, ending):
         sparsepath.open(file, target="y", weights=-1)
 
 
+@pytest.mark.validated
 def test_tables_of_every_kind_have_the_honest_errors_of_memory(tmp_path):
     """Folders, a dataset, a lazy frame and partitions without a cluster, with text and groups."""
     pyarrow_dataset = pytest.importorskip("pyarrow.dataset")
@@ -666,3 +667,23 @@ def test_tables_of_every_kind_have_the_honest_errors_of_memory(tmp_path):
     for model in found:
         assert model.path_.subsets == whole.path_.subsets
         assert_allclose(model.path_.honest_errors, whole.path_.honest_errors, rtol=1e-9)
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize(
+    ("more", "n_classes"),
+    [({}, 2), ({"cv": 4}, 3), ({"loss": "zero_one", "cv": 4}, 2), ({"loss": "balanced"}, 2)],
+    ids=str,
+)
+def test_class_weights_of_every_part_are_those_in_memory(more, n_classes):
+    X, y, w = problem(m=200)
+    labels = np.digitize(y, np.quantile(y, [0.7, 0.9][: n_classes - 1])).astype(str)
+    model = SparseRLSClassifier(3, alpha=1.0, class_weight="balanced", **more)
+    whole = clone(model).fit(X, labels, sample_weight=w)
+    parts = clone(model).fit(sparsepath.open(X, labels, weights=w))
+    assert parts.path_.subsets == whole.path_.subsets
+    assert_allclose(parts.path_.errors, whole.path_.errors, rtol=1e-9)
+    assert_allclose(parts.path_.honest_errors, whole.path_.honest_errors, rtol=1e-9)
+    alike = clone(model).set_params(class_weight=None, validation=None)
+    alike.fit(X, labels, sample_weight=w)
+    assert not np.allclose(alike.path_.errors, whole.path_.errors, rtol=1e-3)
