@@ -36,7 +36,7 @@ def knockoff_run(rng, kind, problem, seed, q):
     else:
         y = f + rng.standard_normal(m)
     maker = SparseRLSClassifier if problem == "classes" else SparseRLSRegressor
-    found = knockoffs(maker(validation=None), X, y, q, random_state=seed)
+    found = knockoffs(maker(alpha=1.0, validation=None), X, y, q, random_state=seed)
     chosen = {int(name[1:]) for name in found.features}
     right = len(chosen & {*there.tolist()})
     return (len(chosen) - right) / max(len(chosen), 1), right / TRUE
@@ -46,7 +46,7 @@ def p_values(rng, kind, n, signal):
     """The p-values of three steps; with a signal of the two after it."""
     X = columns(rng, kind, 80, n)
     y = rng.standard_normal(80) + signal * X[:, 0]
-    model = SparseRLSRegressor(3, choose=3, validation=None).fit(X, y)
+    model = SparseRLSRegressor(3, choose=3, alpha=1.0, validation=None).fit(X, y)
     if signal and model.path_.moves[0].feature != 0:
         return []
     return selective_p_values(model, X, y).p_values[bool(signal) :].tolist()

@@ -337,7 +337,7 @@ def write(found: Predictions, out: Path | None, as_json: bool, quiet: bool) -> N
     if found.error and not as_json:
         sys.stdout.flush()
         say(
-            f"On {found.judged:,} rows: {figures.said(found.error)}"
+            f"On {found.judged or rows:,} rows: {figures.said(found.error)}"
             + ("." if quiet else " (honest if the search has not seen these rows).")
         )
 
