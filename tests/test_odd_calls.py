@@ -62,6 +62,7 @@ def test_callbacks_that_are_no_functions(estimator, callback):
         (MLPGraftingRegressorCV(n_jobs="x"), "n_jobs='x'; give a whole number"),
         (MLPGraftingRegressorCV(n_jobs=0), "n_jobs=0; give a whole number other than 0"),
         (SparseKernelRLSRegressor(gamma={}), r"gamma=\{\}; give a number"),
+        (SparseKernelRLSRegressor(gamma=np.ones((2, 2))), "gamma=.*; give a number"),
         (SparseKernelRLSRegressor(gamma=np.inf), "gamma=inf; give a number"),
         (SparseKernelRLSRegressor(candidates="all"), "candidates='all'; give numbers"),
         (SparseKernelRLSRegressor(kernel=[0]), r"kernel=\[0\]; use"),

@@ -145,7 +145,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         return other
 
     def _gamma(self, X: Floats, weights: Floats) -> float:
-        if self.gamma == "scale":
+        if isinstance(self.gamma, str) and self.gamma == "scale":
             counted, w = X[weights > 0], weights[weights > 0]
             with np.errstate(over="ignore", invalid="ignore"):
                 off = counted - np.average(counted, axis=0, weights=w)
