@@ -99,6 +99,18 @@ def numbers(name: str, values: Any) -> Floats:
         raise InputError(f"{name}={values!r}; give numbers.") from error
 
 
+def is_list(value: Any) -> bool:
+    """Return whether a value is a list or an array, not a single value.
+
+    >>> is_list([1]), is_list([[0, 1], [2]]), is_list("loo")
+    (True, True, False)
+    """
+    try:
+        return np.ndim(value) > 0
+    except ValueError:  # rows of different lengths
+        return True
+
+
 def check_shared(estimator: Any) -> None:
     """Check the parameters that have the same meaning for all estimators."""
     function("callback", getattr(estimator, "callback", None))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sparsepath.base import Found, Run, Stop, fitting, opened
+from sparsepath.base.parameters import flag
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError
 from sparsepath.grafting.along import best_of_each_size, grid, longer, path_moves, still_falls
@@ -112,7 +113,7 @@ class _GraftingCV(LinearGrafting):
 
     def _relax(self, penalty: Penalty) -> bool:
         """Whether the path has refitted models too."""
-        if not getattr(self, "relax", False):
+        if not flag("relax", getattr(self, "relax", False)):
             return False
         if getattr(self, "loss", "") != "squared" or is_stepwise(self, penalty):
             raise InputError(

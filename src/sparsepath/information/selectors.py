@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.base import Found, Given, Run, Stop, Trail, fitting, opened, seed_of
-from sparsepath.base.parameters import at_most, count, one_of, random_state
+from sparsepath.base.parameters import at_most, count, is_list, one_of, random_state
 from sparsepath.base.selector import SizedSelector
 from sparsepath.data.columns import standardise
 from sparsepath.data.validation import check_features
@@ -117,7 +117,7 @@ class MutualInfoSearch(SizedSelector):
 
     def _check(self, usable: int) -> tuple[int, int]:
         one_of("search", self.search, MI_SEARCHES)
-        if np.ndim(self.variant) or self.variant not in VARIANTS:
+        if is_list(self.variant) or self.variant not in VARIANTS:
             raise InputError(f"variant={self.variant!r}; use 1 or 2.")
         if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
             raise InputError(

@@ -30,7 +30,7 @@ LEAST_PROBABILITY = 1e-300  # whose logarithm is finite
 
 def check_final(final: Any) -> None:
     """Refuse an unknown final model."""
-    if final not in (None, "boosting"):
+    if final is not None and (not isinstance(final, str) or final != "boosting"):
         raise InputError(f"final={final!r} is not known; use 'boosting', or None.")
 
 

@@ -47,7 +47,7 @@ TRANSFORMS = ("log", "log1p", "sqrt", "auto")
 
 def check_transform(name: Any, y: Any, *, classes: bool) -> Floats:
     """The target as numbers; refuse a transformation that it does not allow."""
-    if name not in TRANSFORMS:
+    if not isinstance(name, str) or name not in TRANSFORMS:
         allowed = ", ".join(map(repr, TRANSFORMS))
         raise InputError(f"transform_target={name!r} is not known; use one of {allowed}, or None.")
     if classes:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.base.parameters import count
+from sparsepath.base.parameters import count, is_list, numbers, one_of
 from sparsepath.base.reconstruction import reconstruct
 from sparsepath.data.columns import moments
 from sparsepath.errors import InputError
@@ -30,8 +30,7 @@ def place_centres(
     the samples by least mean reconstruction error, for Gaussians with the mean squared distance of
     two samples for their width. Equal samples are one place.
     """
-    if placing not in PLACINGS:
-        raise InputError(f"placing={placing!r}; use one of {', '.join(PLACINGS)}.")
+    one_of("placing", placing, PLACINGS)
     if isinstance(centres, str) and centres == "auto":
         places, at = _distinct(X)
         some = np.sort(np.random.default_rng(seed).permutation(len(places))[:AUTO])
@@ -42,7 +41,7 @@ def place_centres(
                 f"centres={centres!r}; use 'auto', 'all', a number, or an array of centres."
             )
         return _distinct(X)
-    if np.ndim(centres) == 0:
+    if not is_list(centres):
         number = count("centres", centres)
         distinct = _distinct(X)
         if number >= len(distinct[0]):
@@ -58,7 +57,7 @@ def place_centres(
         K = gaussians(Z, Z, np.full(Z.shape[1], 0.5 / Z.shape[1]))
         chosen = reconstruct(K, number, weights=weights).chosen
         return X[chosen], chosen
-    given = np.asarray(centres, dtype=np.float64)
+    given = numbers("centres", centres)
     if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given):
         raise InputError(
             f"centres has shape {given.shape}; it must be centres x {X.shape[1]} inputs."

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.base import Found, Run, fitting, opened
-from sparsepath.base.parameters import count, flag, positive
+from sparsepath.base.parameters import count, flag, is_list, numbers, positive
 from sparsepath.base.targets import dense, weights_of
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError, warn_user
@@ -122,12 +122,12 @@ class _GridSearch(_SparseRBF):
                 X, options.centres, options.placing, options.random_state, weights
             )
         asked = ("rs", self.rs), ("ts", self.ts)
-        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in asked]
+        counts = [1 if is_list(v) else count(n, v) for n, v in asked]
         defaults = default_budgets(len(places), *counts)
         scales = []
         for (name, given), default in zip(asked, defaults, strict=True):
-            if np.ndim(given) or len(default) < 2:
-                scales.append(Scale(_listed(name, given) if np.ndim(given) else default, None))
+            if is_list(given) or len(default) < 2:
+                scales.append(Scale(_listed(name, given) if is_list(given) else default, None))
             else:
                 scales.append(Scale(default, BEYOND if self.relaxed else 0))
         return Grid(*scales)
@@ -408,7 +408,7 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
 
 def _listed(name: str, given: Any) -> Floats:
     """Budgets that the user gave."""
-    values = sorted({positive(name, value) for value in given})
+    values = sorted({positive(name, value) for value in np.ravel(numbers(name, given))})
     if not values:
         raise InputError(f"{name} is empty; give at least one budget.")
     return np.array(values)
