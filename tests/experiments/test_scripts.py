@@ -117,7 +117,7 @@ def test_every_search_names_its_penalty(script):
     for call in (node for node in ast.walk(source) if isinstance(node, ast.Call)):
         partial = isinstance(call.func, ast.Name) and call.func.id == "partial"
         names = call.args[:1] if partial else [call.func]
-        searches = ("SparseRLSRegressor", "SparseRLSClassifier", "rls_path", "random_subsets")
+        searches = ("SparseRLSRegressor", "SparseRLSClassifier", "rls_path", "random_path")
         if any(isinstance(name, ast.Name) and name.id in searches for name in names):
             known = {word.arg for word in call.keywords}
             for word in call.keywords:
