@@ -63,6 +63,13 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
+def rows_of_page(path: Path) -> dict[str, list[str]]:
+    """Rows of the table that the page has: a run replaces those that it measures."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line[:2] == "| "]
+    return {row[0]: row for row in cells[1:] if set(row[0]) != {"-"}}
+
+
 Part = tuple[str, str, Callable[[], str]]
 
 

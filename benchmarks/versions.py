@@ -1,7 +1,7 @@
 """Two versions of the package on the same fits, and rivals: ratios of one run.
 
     python benchmarks/versions.py --before ../old/src        # all rows; writes docs/benchmarks/versions.md
-    python benchmarks/versions.py --before ../old/src --only 1000000
+    python benchmarks/versions.py --before ../old/src --only 1000000   # these; the page keeps its other rows
 
 Each version lives in a process of its own; they take turns, and the least time of each counts. CPU time of one thread,
 so that other users of the machine matter little; ``--threads 2`` measures wall time on two threads instead, for a quiet
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measure import table, write_page
+from measure import PAGES, rows_of_page, table, write_page
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 
@@ -200,36 +200,34 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=7)
     given = options.parse_args()
     columns = ["before", *RIVALS, "LassoCV", "products"]
-    rows, ratios = [], []
-    left = [(label, what) for label, what in cases() if given.only in label]
     name = "versions.md" if given.threads == 1 else f"versions-{given.threads}-threads.md"
-    while left:
-        label, what = left.pop(0)
+    rows = rows_of_page(PAGES / name)
+    for label, what in cases():
+        if given.only not in label:
+            continue
         heavy = np.prod(what["shape"]) * what["k"] > 1 << 27
         times = measured(what, given.before, given.threads, 3 if heavy else given.rounds)
         over = {c: times["now"] / times[c] for c in columns if c in times}
         cells = [f"{over[c]:.2f}" if c in over else "" for c in columns]
-        rows.append([label, f"{1e3 * times['now']:.3g}", *cells])
-        ratios.append((label, over))
-        print(rows[-1], flush=True)
-        if not given.only:  # a run that is cut short leaves what it has measured
-            text = page(rows, ratios, columns, given.threads)
-            if left:
-                text += (
-                    f"\nNot measured yet: {len(left)} rows of the script, {left[0][0]} and after.\n"
-                )
-            write_page(name, text, quiet=True)
-    print(page(rows, ratios, columns, given.threads))
+        rows[label] = [label, f"{1e3 * times['now']:.3g}", *cells]
+        print(rows[label], flush=True)
+        write_page(name, page(rows, columns, given.threads), quiet=True)
 
 
-def page(
-    rows: list[list[str]], ratios: list[tuple[str, dict]], columns: list[str], threads: int
-) -> str:
+def page(found: dict[str, list[str]], columns: list[str], threads: int) -> str:
+    """The page of the rows found so far, in the order of the cases."""
+    rows = [found[label] for label, _ in cases() if label in found]
+    left = [label for label, _ in cases() if label not in found]
+    ratios = [
+        (row[0], {c: float(cell) for c, cell in zip(columns, row[2:], strict=True) if cell})
+        for row in rows
+    ]
     clock = "CPU time of one thread" if threads == 1 else f"wall time of {threads} threads"
     text = f"""# Before and after the compiled core
 
 Written by `benchmarks/versions.py`: {clock}, least of several rounds in turn, on a machine that
-others used too. Ratios are ours over the other: below one we are ahead. "before" is the last version with
+others used too, so that times come out up to half longer than on an idle one, and ratios within a fifth. Rows were
+measured in several runs. Ratios are ours over the other: below one we are ahead. "before" is the last version with
 Numba, with its functions compiled; "products" is the time of k products X'v.
 
 {table(["fit", "ms", *columns], rows)}
@@ -252,7 +250,10 @@ Numba, with its functions compiled; "products" is the time of k products X'v.
             f"\nRows that miss their bar (at most {BAR} times the version before, ahead of the others):"
             "\n\n" + "\n".join(missed) + "\n"
         )
-    return text + absolute({row[0]: row[1] for row in rows}, dict(ratios))
+    text += absolute({row[0]: row[1] for row in rows}, dict(ratios))
+    if left:
+        text += f"\nNot measured yet, {len(left)} rows of the script: {'; '.join(left)}.\n"
+    return text
 
 
 def absolute(ms: dict[str, str], ratios: dict[str, dict]) -> str:

@@ -5,7 +5,7 @@ over the parts of the splits, so that nothing grows with the number of samples. 
 chosen feature with all columns come from Gram matrices per part, or, where those would be larger
 than the data, from one product with the data per step (``moments.py``). Wide data in folds of few
 rows are searched by what is left of the rows instead (``core.FoldBlocks``): 72 x 7129 in ten folds,
-30 features, takes 22 instead of 63 ms, and an honest error repeats that ten times.
+30 features, takes 31 instead of 46 ms, and a fit with its honest error 0.95 instead of 1.76 s.
 
 Rounding. Sums of products know what is left of a column to 1e-16 of its square, and with
 A = K + alpha I of the chosen features everything is blurred by the largest K_jj (A^-1)_jj. A
