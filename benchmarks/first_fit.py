@@ -30,6 +30,8 @@ X = random.standard_normal((m, n))
 y = X[:, :5] @ [3.0, -2.0, 1.5, 1.0, 0.5] + random.standard_normal(m)
 if case["task"] == "classification":
     y = np.where(y > 0, "yes", "no")
+if case["task"] == "survival":
+    y = np.column_stack([np.exp(y / y.std()), np.ones(m)])
 import sparsepath
 from sparsepath.methods import METHODS
 if "method" in case:

@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.rls.update import Costs, Second, Update, enterable, pick
+from sparsepath.rls.update import Costs, Second, Update, enterable, mask_of, pick
 from sparsepath.system.arrays import Floats
 
 
@@ -145,7 +145,8 @@ class ExhaustiveEngine(SearchEngine):
     ) -> Update | None:
         """Return the best single removal; all are evaluated, whatever ``below`` is."""
         which = np.array(self.chosen, dtype=np.intp)
-        keep = slice(None) if features is None else np.isin(which, list(features))
+        allowed = mask_of(features, len(self.design.constant))
+        keep = slice(None) if allowed is None else allowed[which]
         errors = self.errors_without()[keep]
         second = self._squared_without if self.counts else None
         return pick("drop", which[keep], errors, self.empty_error, second=second)

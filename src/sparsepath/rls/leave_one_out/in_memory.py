@@ -226,8 +226,9 @@ class InMemory(SearchEngine):
     ) -> Update | None:
         """Return the best single removal; all are evaluated, whatever ``below`` is."""
         chosen, errors = np.array(self.chosen, dtype=np.intp), self.errors_without()
-        if features is not None:
-            some = np.isin(chosen, list(features))
+        allowed = mask_of(features, self.design.n_features)
+        if allowed is not None:
+            some = allowed[chosen]
             chosen, errors = chosen[some], errors[some]
         second = self._squared_without if self.counts else None
         return pick("drop", chosen, errors, self.empty_error, second=second)
