@@ -159,8 +159,11 @@ def shapes() -> Iterator[tuple[str, Fit]]:
             made = fit(sp.SparseRLSRegressor, y, 6, search=search, cv=cv, **given)
             yield f"rls {name} {search} {cv}", made
         auto = given | {"validation": "auto"}
-        yield f"rls {name} validated", fit(sp.SparseRLSRegressor, y, 6, **auto)
-        yield f"rls {name} classes validated", fit(sp.SparseRLSClassifier, y > 0, 6, **auto)
+        plain = auto | {"alpha": 1.0}
+        yield f"rls {name} validated", fit(sp.SparseRLSRegressor, y, 6, **plain)
+        yield f"rls {name} classes validated", fit(sp.SparseRLSClassifier, y > 0, 6, **plain)
+        yield f"rls {name} validated alpha", fit(sp.SparseRLSRegressor, y, 6, **auto)
+        yield f"rls {name} classes validated alpha", fit(sp.SparseRLSClassifier, y > 0, 6, **auto)
         given |= {"n_l1s": 8, "cv": 4}
         yield f"grafting {name} folds", fit(sp.GraftingRegressorCV, y, **given)
         yield f"grafting {name} classes folds", fit(sp.GraftingClassifierCV, y > 0, **given)
@@ -262,15 +265,17 @@ def validated() -> Iterator[tuple[str, Fit]]:
     """The default validation."""
     auto = {"validation": "auto"}
     regressor, classifier = sp.SparseRLSRegressor, sp.SparseRLSClassifier
-    yield "rls validated", fit(regressor, NUMBERS, 5, **auto)
-    yield "rls validated folds", fit(regressor, NUMBERS, 5, cv=4, **auto)
-    yield "rls validated backward", fit(regressor, NUMBERS, 5, search="backward", **auto)
-    yield "rls validated floating", fit(regressor, NUMBERS, 5, search="floating", **auto)
-    yield "rls validated huber", fit(regressor, NUMBERS, 5, loss="huber", **auto)
-    yield "rls validated alpha", fit(regressor, NUMBERS, 5, alpha="auto", **auto)
-    yield "rls validated groups", fit(regressor, NUMBERS, 5, fitted={"groups": GROUPS}, **auto)
-    yield "rls classes validated", fit(classifier, CLASSES, 5, **auto)
-    yield "rls classes validated auc", fit(classifier, CLASSES, 5, loss="auc", **auto)
+    plain = auto | {"alpha": 1.0}
+    yield "rls validated", fit(regressor, NUMBERS, 5, **plain)
+    yield "rls validated folds", fit(regressor, NUMBERS, 5, cv=4, **plain)
+    yield "rls validated backward", fit(regressor, NUMBERS, 5, search="backward", **plain)
+    yield "rls validated floating", fit(regressor, NUMBERS, 5, search="floating", **plain)
+    yield "rls validated huber", fit(regressor, NUMBERS, 5, loss="huber", **plain)
+    yield "rls validated alpha", fit(regressor, NUMBERS, 5, **auto)
+    yield "rls validated groups", fit(regressor, NUMBERS, 5, fitted={"groups": GROUPS}, **plain)
+    yield "rls classes validated", fit(classifier, CLASSES, 5, **plain)
+    yield "rls classes validated alpha", fit(classifier, CLASSES, 5, **auto)
+    yield "rls classes validated auc", fit(classifier, CLASSES, 5, loss="auc", **plain)
     yield "lars validated", fit(sp.LarsSelector, NUMBERS, 5, **auto)
     yield "grafting validated", fit(sp.GraftingRegressorCV, NUMBERS, n_l1s=8, **auto)
     yield "grafting classes validated", fit(sp.GraftingClassifierCV, CLASSES, n_l1s=8, **auto)

@@ -107,7 +107,7 @@ def test_answers_of_yes_and_no_are_judged_as_samples():
         return X, (rng.random(n) < 0.15 + 0.7 * X[:, 0]).astype(int)
 
     X, y = drawn(400)
-    model = SparseRLSClassifier(validation=10).fit(X, y)
+    model = SparseRLSClassifier(alpha=1.0, validation=10).fit(X, y)
     new, truth = drawn(20000)
     error = np.mean((2 * truth - 1 - model.decision_function(new)) ** 2)
     assert model.selected_.tolist() == [0]

@@ -44,8 +44,8 @@ def after(done):
 @pytest.mark.parametrize(
     ("model", "data", "target"),
     [
-        (SparseRLSRegressor(3), X, y),
-        (SparseRLSRegressor(3), WIDE, LOUD),
+        (SparseRLSRegressor(3, alpha=1.0), X, y),
+        (SparseRLSRegressor(3, alpha=1.0), WIDE, LOUD),
         (LarsSelector(3), X, y),
         (GraftingClassifier(), X, (y > 0).astype(int)),
     ],

@@ -335,7 +335,7 @@ def test_a_chosen_empty_model_has_its_own_error(seed):
     y = np.arange(60) % 2
     X = rng.standard_normal((60, 400))
     X[:, :10] += 1.2 * y[:, None]
-    model = SparseRLSClassifier(20).fit(np.exp(1.2 * X), y)
+    model = SparseRLSClassifier(20, alpha=1.0).fit(np.exp(1.2 * X), y)
     assert len(model.selected_) == 0
     same = model.at_size(0).honest_
     assert model.honest_.error == same.error == pytest.approx(1.0)

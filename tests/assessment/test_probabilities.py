@@ -194,7 +194,9 @@ def rare(n, seed, cut):
 
 
 @pytest.mark.validated
-@pytest.mark.parametrize("kind", [SparseRLSClassifier(), ELMFSClassifier(4, random_state=0)])
+@pytest.mark.parametrize(
+    "kind", [SparseRLSClassifier(alpha=1.0), ELMFSClassifier(4, random_state=0)]
+)
 def test_probabilities_of_a_rare_class_are_as_frequent_as_it_is(kind):
     X, y = rare(600, 0, 2.1)
     new, truth = rare(20_000, 1, 2.1)
@@ -236,7 +238,10 @@ def test_strong_penalties_do_not_favour_the_larger_class():
 def test_models_files_and_tables_have_the_offset(tmp_path):
     X, y = rare(300, 0, 2.0)
     table = pd.DataFrame(X, columns=list("abcdef"))
-    for model in (SparseRLSClassifier(3), TableSelector(SparseRLSClassifier(3))):
+    for model in (
+        SparseRLSClassifier(3, alpha=1.0),
+        TableSelector(SparseRLSClassifier(3)),
+    ):
         model.fit(table, y)
         size = len(model.selected_)
         assert abs(model._offsets[size][0]) > 0.1

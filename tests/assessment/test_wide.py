@@ -80,7 +80,7 @@ def test_told_errors_are_those_of_an_outer_loop(name):
     else:
         X, y = looks_like()
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
-    model = SparseRLSClassifier(SIZE, validation=folds).fit(X, y)
+    model = SparseRLSClassifier(SIZE, alpha=1.0, validation=folds).fit(X, y)
     losses = outer_loop(X.astype(np.float64), y.astype(float), list(folds.split(X, y)), SIZE)
     expected, size = losses.mean(0), paired_choice(losses)
     np.testing.assert_allclose(model.path_.honest_errors, expected, rtol=1e-4)
@@ -100,7 +100,7 @@ def test_told_errors_are_those_of_an_outer_loop(name):
 def test_by_default_other_folds_of_scikit_learn_tell_the_same_within_the_interval():
     """Nothing is given: neither folds nor size. Other deals of the folds by scikit-learn."""
     X, y = looks_like(72, 3000)
-    model = SparseRLSClassifier(SIZE).fit(X, y)
+    model = SparseRLSClassifier(SIZE, alpha=1.0).fit(X, y)
     assert model.path_.validation.startswith("10-fold")
     deals = [StratifiedKFold(10, shuffle=True, random_state=seed) for seed in range(3)]
     told = [
@@ -115,7 +115,7 @@ def test_by_default_other_folds_of_scikit_learn_tell_the_same_within_the_interva
 def test_shuffled_labels_are_no_success():
     X, y = looks_like(60, 3000)
     y = np.random.default_rng(1).permutation(y)
-    model = SparseRLSClassifier(20, validation=5).fit(X, y)
+    model = SparseRLSClassifier(20, alpha=1.0, validation=5).fit(X, y)
     assert model.path_.error(20) < 0.1 * model.path_.error(0)  # what the search believes
     assert model.honest_.gain < 0.2
     assert model.honest_.error > 0.8

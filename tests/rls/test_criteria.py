@@ -130,7 +130,7 @@ def test_parameters_of_a_loss_count():
 
 def test_a_loss_goes_through_estimators_files_and_states(tmp_path):
     case = make("tall", m=30, n=5, seed=3)
-    model = Regressor(3, loss=Huber(0.5), validation=5)
+    model = Regressor(3, alpha=1.0, loss=Huber(0.5), validation=5)
     again = clone(model).fit(case.X, case.Y[:, 0])
     path = SelectionPath.load(again.path_.save(tmp_path / "path.json") or tmp_path / "path.json")
     assert path.parameters["loss"] == "huber(delta=0.5)"

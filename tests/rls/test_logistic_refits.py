@@ -88,7 +88,7 @@ def test_equal_columns_share_their_coefficient():
 def test_honest_errors_are_those_of_logistic_models_in_every_part(n_classes):
     X, codes = problem(40, n_classes)
     parts = parts_of(4, X, codes, classes=True)
-    found = left_out(SparseRLSClassifier(3, alpha="auto"), X, codes, parts)
+    found = left_out(SparseRLSClassifier(3, alpha="auto", validation=5), X, codes, parts)
     assert found.yardstick == "log loss"
     every = {each.way: each for each in (found, *found.others)}
     n = len(X)
@@ -147,7 +147,12 @@ def test_honest_figures_are_of_these_probabilities():
     X, codes = problem(80)
     model = SparseRLSClassifier(alpha="auto", validation=5, choose=2).fit(X, codes)
     found = left_out(
-        SparseRLSClassifier(alpha="auto"), X, codes, 5, choose=2, sizes=model.path_.sizes
+        SparseRLSClassifier(alpha="auto", validation=5),
+        X,
+        codes,
+        5,
+        choose=2,
+        sizes=model.path_.sizes,
     )
     k = found.sizes.index(2)
     assert_allclose(model.path_.step(2).honest_error, found.losses[:, k].mean())
@@ -190,7 +195,9 @@ def test_a_given_size_is_fitted_in_the_parts_too():
     X = np.hstack([X, rng.standard_normal((150, 26))])
     assert 13 not in fitted_sizes(range(31))
     chosen, usual = (
-        left_out(SparseRLSClassifier(alpha="auto", choose=rule), X, y, 3, sizes=range(31))
+        left_out(
+            SparseRLSClassifier(alpha="auto", choose=rule, validation=5), X, y, 3, sizes=range(31)
+        )
         for rule in (13, "one_se")
     )
     assert (usual.losses[:, 13] == usual.losses[:, 12]).all()

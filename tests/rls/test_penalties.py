@@ -89,7 +89,7 @@ def test_honest_errors_are_those_of_refits_in_every_part():
     X, y = problem(30)
     n = len(y)
     parts = parts_of(5, X, y)
-    found = left_out(SparseRLSRegressor(4, alpha="auto"), X, y, parts)
+    found = left_out(SparseRLSRegressor(4, alpha="auto", validation=5), X, y, parts)
     every = {each.way: each for each in (found, *found.others)}
     wanted = {(n * s, n * r) for s in SEARCHES for r in REFITS}
     assert set(every) == wanted
@@ -108,7 +108,7 @@ def test_of_equally_good_penalties_the_strongest_is_used(rule, seed):
     X, y = problem(30, seed=seed)
     y = y + np.random.default_rng(seed).standard_normal(30) * 4**seed
     n = len(y)
-    found = left_out(SparseRLSRegressor(4, alpha="auto"), X, y, 5, choose=rule)
+    found = left_out(SparseRLSRegressor(4, alpha="auto", validation=5), X, y, 5, choose=rule)
     losses = {each.way: each.losses for each in (found, *found.others)}
     order = [(n * s, n * r) for r in REFITS for s in SEARCHES]
     assert sorted(order, key=lambda way: -way[1]) == order
@@ -154,7 +154,9 @@ def test_the_error_is_corrected_for_the_choice_of_penalties_too():
 def test_the_fit_uses_what_the_honest_errors_choose(search):
     X, y = problem(60)
     model = SparseRLSRegressor(alpha="auto", search=search, validation=5).fit(X, y)
-    found = honest_error(SparseRLSRegressor(alpha="auto", search=search), X, y, validation=5)
+    found = honest_error(
+        SparseRLSRegressor(alpha="auto", search=search, validation=5), X, y, validation=5
+    )
     assert (model.alpha_, model.refit_alpha_) == found.left_out.way
     assert model.honest_.size == found.chosen.size
     assert model.honest_.error == found.chosen.error

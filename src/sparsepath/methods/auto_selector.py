@@ -230,7 +230,11 @@ class _AutoSelector(SizedSelector):
         """
         if self.time_budget is not None:
             return positive("time_budget", self.time_budget)
-        seconds = TIMES_GREEDY * (self._n_folds + 1) * self._made("greedy-rls").expected_seconds(X)
+        seconds = (
+            TIMES_GREEDY
+            * (self._n_folds + 1)
+            * self._made("greedy-rls", alpha=1.0).expected_seconds(X)
+        )
         n, p = X.shape
         most = MOST_SECONDS if n * p < MANY_NUMBERS else np.inf
         return float(min(max(seconds, LEAST_SECONDS), most))
@@ -244,6 +248,7 @@ class _AutoSelector(SizedSelector):
         made = METHODS[method].make(self._task, **parameters)
         mine = {
             "choose": self.choose,
+            "validation": self.validation,
             "max_features": self.max_features,
             "random_state": self.random_state,
             "n_threads": self.n_threads,

@@ -102,8 +102,12 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         seconds += each.get(self.search, 0.0) * min(n, 10 * p) * p * moves
         if self._yardstick == "ranking":
             seconds += 6e-8 * numbers * moves
-        seconds *= 3 if isinstance(self.alpha, str) else np.size(self.alpha)
+        seconds *= self._n_searches(n, p)
         return float(min(seconds, np.inf if self.time_budget is None else self.time_budget))
+
+    def _n_searches(self, n: int, p: int) -> int:
+        """Return about how many searches a fit takes as long as."""
+        return 3 if self.alpha == "loo" else int(np.size(self.alpha))
 
     @property
     def _method(self) -> str:

@@ -58,6 +58,7 @@ class PredictingRLS(SparseRLS):
     """
 
     _: KW_ONLY
+    alpha: float | str | Sequence[float] = AUTO
     fit_intercept: bool = True
     memory_budget: float | None = None
     _reads_in_passes = True
@@ -112,6 +113,11 @@ class PredictingRLS(SparseRLS):
             return [PLAIN]
         return self._grid.searches(n, p, scale_of(design))
 
+    def _n_searches(self, n: int, p: int) -> int:
+        if isinstance(self.alpha, str) and self.alpha == AUTO:
+            return 2 if self._is_refitted(n, p) and is_validated(self, n) else 1
+        return super()._n_searches(n, p)
+
     def _is_refitted(self, n_samples: int, n_features: int) -> bool:
         """Return whether ``alpha="auto"`` fits the columns of a search again."""
         return penalty_matters(n_samples, n_features)
@@ -143,7 +149,7 @@ class PredictingRLS(SparseRLS):
             return None
         other = clone(self)
         X = check_features(other, X, reset=True)
-        if not self._is_refitted(*X.shape):
+        if not self._is_refitted(*X.shape) or not is_validated(self, X.shape[0]):
             return None
         weights = check_weights(given.get("sample_weight"), X.shape[0])
         _, labels = other._aims(y, weights)
@@ -213,7 +219,7 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
         Outer cross-validation for the honest errors, by which the size is chosen: a number of
         folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
         splits. None: no honest errors; the size is chosen by the criterion of the search.
-    alpha : float, list of float, "auto" or "loo", default=1.0
+    alpha : float, list of float, "auto" or "loo", default="auto"
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
         with the selected ones are skipped. "auto": two searches with penalties that depend on
         the data, and refits of their columns with five; of the combinations whose
@@ -355,7 +361,7 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
         Outer cross-validation for the honest errors, by which the size is chosen: a number of
         folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
         splits. None: no honest errors; the size is chosen by the criterion of the search.
-    alpha : float, list of float, "auto" or "loo", default=1.0
+    alpha : float, list of float, "auto" or "loo", default="auto"
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
         with the selected ones are skipped. "auto": two searches with penalties that depend on
         the data (one with 1.0 if there are ten samples or more per column), and logistic models
