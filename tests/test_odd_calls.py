@@ -293,3 +293,11 @@ def test_single_precision_whose_squares_it_cannot_hold():
         warnings.simplefilter("error", RuntimeWarning)
         model = SparseRLSRegressor(validation=None).fit((1e37 * X).astype(np.float32), Y)
     assert model.path_.subsets == SparseRLSRegressor(validation=None).fit(X, Y).path_.subsets
+
+
+def test_tiny_numbers_are_refused_without_a_warning_of_numpy():
+    tiny = np.c_[X, 1e-160 * Y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(InputError, match="column '3' has numbers .* 1e-150 and less"):
+            SparseRLSRegressor(validation=None).fit(tiny, Y)

@@ -218,7 +218,7 @@ def refuse_wide(wide: NDArray[np.bool_], names: NDArray[Any] | None = None) -> N
         which = named_columns(np.flatnonzero(wide), names)
         raise InputError(
             f"column {which} has numbers whose squares exceed the range of floating point "
-            "(1e150 and more); divide by their size."
+            "(1e150 and more, or 1e-150 and less); divide by their size."
         )
 
 

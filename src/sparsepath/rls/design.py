@@ -117,7 +117,8 @@ class Design:
         self.scales = np.ones(self.n_features)
         if standardize:
             live = ~self.constant
-            self.scales[live] = np.sqrt(self.total / spread[live])
+            with np.errstate(over="ignore"):  # such columns are refused by name
+                self.scales[live] = np.sqrt(self.total / spread[live])
         self.squares = spread * self.scales**2
         self.sizes = np.sqrt(raw) * self.scales
         if marks is not None:
