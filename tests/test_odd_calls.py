@@ -299,5 +299,5 @@ def test_tiny_numbers_are_refused_without_a_warning_of_numpy():
     tiny = np.c_[X, 1e-160 * Y]
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(InputError, match="column '3' has numbers .* 1e-150 and less"):
+        with pytest.raises(InputError, match=r"column '3' has numbers .* 1e-150 and less"):
             SparseRLSRegressor(validation=None).fit(tiny, Y)
