@@ -45,7 +45,7 @@ from sparsepath.system.threads import Threads
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
 # Subsets of a size that the next is grown from, features of a subset that are exchanged, subsets
-# that pass a stage. With 3, errors were 8 % higher (30 problems, standard error 5 %).
+# that pass a stage.
 FEW = 5
 LISTED = 20  # features that are tried: so many by rank, and so many like the one taken out
 PAIRS_OF = 400  # features of which all pairs are ranked: those that are best alone
