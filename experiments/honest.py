@@ -39,7 +39,7 @@ from sparsepath import (
     honest_error,
     permutation_null,
 )
-from sparsepath.assessment.honest import chosen_size, told
+from sparsepath.assessment.honest import chosen_size, summarize
 
 SHAPES = ((100, 10, 10), (500, 100, 30), (50, 1000, 20), (100, 1000, 30))
 RATIOS = (0.05, 0.25, 0.71, 2.07, 6.0)
@@ -199,7 +199,7 @@ def noise_only(seed, null=200):
     model = SparseRLSRegressor(30, alpha=1.0)
     judged = honest_error(model, X, y, null=null)
     found, without = judged.chosen, judged.left_out
-    plain = told(without, chosen_size(without, "one_se"), "one_se")
+    plain = summarize(without, chosen_size(without, "one_se"), "one_se")
     assert judged.is_nothing == ("No signal" in judged.sentence()), "the sentence says it"
     return np.array(
         [

@@ -74,7 +74,7 @@ def outer_loop(model, whole, y, splits, groups=None):
             losses[size].append(_losses(judged, X[test], y[test]))
             if hasattr(judged, "decision_function"):
                 scores[size][test] = judged.decision_function(X[test])
-    if getattr(whole, "_yardstick", None) == "zero_one":
+    if getattr(whole, "_metric", None) == "zero_one":
         codes, parts = np.unique(y, return_inverse=True)[1], [test for _, test in splits]
         for size, of in scores.items():
             both = np.column_stack([0 * of, of]).tolist()
@@ -143,19 +143,19 @@ def test_kernel_models_choose_centres_and_width_without_what_is_left_out(maker, 
 def _losses(model, X, y):
     """By what the path is judged, written out."""
     usual = "zero_one" if is_classifier(model) else "squared"
-    stick = getattr(model, "_yardstick", usual)
-    if stick == "concordance":
+    scoring = getattr(model, "_metric", usual)
+    if scoring == "concordance":
         return np.full(len(y), discordance(y[:, 0], y[:, 1], model.predict(X)))
-    if stick == "ranking":
+    if scoring == "ranking":
         off = y - model.predict(X)
         return (off - off.mean()) ** 2 * len(y) / (len(y) - 1)
     if not is_classifier(model):
         return (y - model.predict(X)) ** 2
     sign = np.where(y == model.classes_[1], 1.0, -1.0)
-    if stick == "zero_one":
+    if scoring == "zero_one":
         return (model.predict(X) != y).astype(float)
     scores = model.decision_function(X)
-    return (sign - scores) ** 2 if stick == "squared" else np.log1p(np.exp(-sign * scores))
+    return (sign - scores) ** 2 if scoring == "squared" else np.log1p(np.exp(-sign * scores))
 
 
 def discordance(time, event, risk):

@@ -15,7 +15,7 @@ from sparsepath import (
     stability,
 )
 from sparsepath.assessment.folds import parts_of
-from sparsepath.assessment.out_of_sample import left_out
+from sparsepath.assessment.out_of_sample import held_out_losses
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 8))
@@ -66,7 +66,7 @@ def test_a_fit_tells_the_error_of_the_folds_that_are_done(model, data, target):
     model.set_params(callback=None)
     classes = isinstance(model, GraftingClassifier)
     splits = parts_of(10, data, target, classes=classes).splits
-    expected = left_out(model, data, target, splits[:4], sizes=model.path_.sizes)
+    expected = held_out_losses(model, data, target, splits[:4], sizes=model.path_.sizes)
     np.testing.assert_allclose(model.path_.honest_errors, expected.errors)
     np.testing.assert_allclose(model.path_.honest_errors_se, expected.errors_se)
     record = model.honest_
@@ -102,7 +102,7 @@ def test_an_honest_error_by_parts_and_the_null_that_it_came_to():
     assert (found.chosen.whole, found.null) == (False, None)
     splits = parts_of(10, X, y).splits
     np.testing.assert_allclose(
-        found.errors, left_out(SparseRLSRegressor(3), X, y, splits[:3]).errors
+        found.errors, held_out_losses(SparseRLSRegressor(3), X, y, splits[:3]).errors
     )
     calls = []
 

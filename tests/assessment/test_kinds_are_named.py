@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from sparsepath import GraftingRegressor, LarsSelector, SparseRLSRegressor, compare
-from sparsepath.assessment.out_of_sample import left_out
+from sparsepath.assessment.out_of_sample import held_out_losses
 from sparsepath.cli.compare import show as show_comparison
 from sparsepath.cli.predict import Predictions
 from sparsepath.cli.predict import write as write_predictions
-from sparsepath.report import contest_page, page, summary, told
+from sparsepath.report import contest_page, page, sentences, summary
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 30))
@@ -41,7 +41,7 @@ def shown(path):
         "repr": repr(path),
         "curve": drawn(path.plot_curve().figure),
         "both": drawn(path.plot()),
-        "answer": " ".join(told(path, size)),
+        "answer": " ".join(sentences(path, size)),
     }
 
 
@@ -98,7 +98,7 @@ def test_a_comparison_tells_errors_on_samples_left_out_and_nothing_else(capsys):
     found = compare({"a": SparseRLSRegressor(3), "b": LarsSelector(3)}, X, y, validation=4)
     for one in found.contestants:
         model = SparseRLSRegressor(3) if one.name == "a" else LarsSelector(3)
-        np.testing.assert_allclose(one.left_out.errors, left_out(model, X, y, 4).errors)
+        np.testing.assert_allclose(one.left_out.errors, held_out_losses(model, X, y, 4).errors)
         assert one.chosen.validation == "4-fold"
     show_comparison(found)
     printed = capsys.readouterr().out

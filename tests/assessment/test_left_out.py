@@ -23,7 +23,7 @@ from slow_twins import judging as twin
 from sparsepath import GraftingClassifierCV, InputError, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.assessment import honest_error, permutation_null, stability
 from sparsepath.assessment.folds import parts_of
-from sparsepath.assessment.out_of_sample import AskedToEndError, left_out
+from sparsepath.assessment.out_of_sample import StopRequestedError, held_out_losses
 from sparsepath.assessment.repetitions import repetitions
 
 
@@ -57,7 +57,7 @@ def test_losses_are_those_of_an_outer_loop(splitter):
     X, y = problem(40, 12)
     splits = list(splitter.split(X)) if hasattr(splitter, "split") else splitter
     sizes = (0, 1, 2, 3, 4)
-    found = left_out(SparseRLSRegressor(4, alpha=2.0, standardize=True), X, y, splitter)
+    found = held_out_losses(SparseRLSRegressor(4, alpha=2.0, standardize=True), X, y, splitter)
     expected = twin.nested_losses(searched(4, 2.0), X, y, splits, sizes, 2.0)
     assert found.sizes == sizes
     np.testing.assert_allclose(found.losses, expected, rtol=1e-8)
@@ -78,7 +78,7 @@ def test_wide_data_agree_with_an_outer_loop():
 def test_repeats_count_once_per_sample():
     X, y = problem(30, 5)
     splitter = RepeatedKFold(n_splits=3, n_repeats=4, random_state=0)
-    found = left_out(SparseRLSRegressor(2, standardize=True), X, y, splitter)
+    found = held_out_losses(SparseRLSRegressor(2, standardize=True), X, y, splitter)
     every = [
         twin.nested_losses(searched(2, 1.0), X, y, [split], (0, 1, 2), 1.0)
         for split in splitter.split(X)
@@ -93,7 +93,9 @@ def test_weights_and_groups():
     X, y = problem(60, 6)
     groups, w = np.repeat(np.arange(12), 5), np.random.default_rng(1).uniform(0.5, 2, 60)
     given = {"sample_weight": w}
-    found = left_out(SparseRLSRegressor(2), X, y, GroupKFold(4), fit_params=given, groups=groups)
+    found = held_out_losses(
+        SparseRLSRegressor(2), X, y, GroupKFold(4), fit_params=given, groups=groups
+    )
     np.testing.assert_allclose(found.errors, np.average(found.losses, axis=0, weights=w))
     share = np.array([w[groups == g].sum() for g in range(12)]) / w.sum()
     off = (
@@ -102,7 +104,7 @@ def test_weights_and_groups():
     )
     assert share.sum() == pytest.approx(1)
     np.testing.assert_allclose(found.errors_se, np.sqrt((off**2).sum(0) * 12 / 11))
-    whole = left_out(SparseRLSRegressor(2), X, y, 4, groups=groups)
+    whole = held_out_losses(SparseRLSRegressor(2), X, y, 4, groups=groups)
     assert whole.label == "4-fold by groups"
 
 
@@ -112,14 +114,14 @@ def test_weight_zero_is_no_sample():
     w[::5] = 0
     splits = list(KFold(5, shuffle=True, random_state=3).split(X))
     model = SparseRLSRegressor(3, standardize=True)
-    found = left_out(model, X, y, splits, fit_params={"sample_weight": w})
+    found = held_out_losses(model, X, y, splits, fit_params={"sample_weight": w})
     kept = np.flatnonzero(w > 0)
     new = {old: i for i, old in enumerate(kept)}
     less = [
         ([new[i] for i in train if i in new], [new[i] for i in test if i in new])
         for train, test in splits
     ]
-    without = left_out(model, X[kept], y[kept], less)
+    without = held_out_losses(model, X[kept], y[kept], less)
     np.testing.assert_allclose(found.errors, without.errors, rtol=1e-9)
     np.testing.assert_allclose(found.errors_se, without.errors_se, rtol=1e-9)
 
@@ -133,7 +135,7 @@ def test_classes_by_error_rate(n_classes):
     ]
     model = LogisticRegression()
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    found = left_out(model, X, y, folds)
+    found = held_out_losses(model, X, y, folds)
     expected = cross_val_predict(model, X, y, cv=folds) != y
     np.testing.assert_array_equal(found.losses[:, 1], expected)
     commonest = cross_val_predict(DummyClassifier(), X, y, cv=folds) != y
@@ -145,7 +147,7 @@ def test_a_class_that_a_part_never_saw():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     y = np.array([0] * 20 + [1] * 19 + [2])
-    found = left_out(SparseRLSClassifier(2, loss="zero_one"), X, y, 5)
+    found = held_out_losses(SparseRLSClassifier(2, loss="zero_one"), X, y, 5)
     assert found.losses[39].min() == 1  # nobody could know
     assert np.isfinite(found.losses).all()
 
@@ -153,7 +155,7 @@ def test_a_class_that_a_part_never_saw():
 def test_a_part_with_nothing_to_learn():
     X = np.random.default_rng(0).standard_normal((12, 3))
     y = np.array([0.0] * 8 + [1, 2, 3, 4])
-    found = left_out(SparseRLSRegressor(2), X, y, [(np.arange(8), np.arange(8, 12))])
+    found = held_out_losses(SparseRLSRegressor(2), X, y, [(np.arange(8), np.arange(8, 12))])
     np.testing.assert_allclose(found.losses[8:, 0], [1, 4, 9, 16])
 
 
@@ -215,13 +217,13 @@ def test_what_cannot_be_judged():
 def test_between_parts():
     """What models of other samples err is seen by how folds differ more than their samples do."""
     X, y = problem(60, 8)
-    found = left_out(SparseRLSRegressor(2), X, y, folds := KFold(6))
+    found = held_out_losses(SparseRLSRegressor(2), X, y, folds := KFold(6))
     for place in range(3):
         parts = [found.losses[test, place] for _, test in folds.split(X)]
         means = [part.mean() for part in parts]
         noise = np.mean([part.var(ddof=1) / len(part) for part in parts])
         assert found.between[place] == pytest.approx(max(np.var(means, ddof=1) - noise, 0))
-    assert not left_out(SparseRLSRegressor(2), X, y, "loo").between.any()
+    assert not held_out_losses(SparseRLSRegressor(2), X, y, "loo").between.any()
 
 
 def test_frames_and_names():
@@ -230,9 +232,9 @@ def test_frames_and_names():
     X, y = problem(40, 4)
     names = ["a", "b", "c", "d"]
     model = SparseRLSRegressor(2, forced=["c"])
-    plain = left_out(SparseRLSRegressor(2, forced=[2]), X, y, 4)
+    plain = held_out_losses(SparseRLSRegressor(2, forced=[2]), X, y, 4)
     for make in (pandas.DataFrame(X, columns=names), polars.DataFrame(X, schema=names)):
-        np.testing.assert_allclose(left_out(model, make, y, 4).errors, plain.errors)
+        np.testing.assert_allclose(held_out_losses(model, make, y, 4).errors, plain.errors)
 
 
 def test_sizes_are_at_most():
@@ -240,7 +242,7 @@ def test_sizes_are_at_most():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 5))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    found = left_out(GraftingClassifierCV(n_l1s=5, cv=3), X, y, 3)
+    found = held_out_losses(GraftingClassifierCV(n_l1s=5, cv=3), X, y, 3)
     assert found.sizes[0] == 0
     assert np.isfinite(found.losses).all()
 
@@ -249,7 +251,7 @@ def test_sizes_are_at_most():
 def test_bad_validation(wrong):
     X, y = problem(20, 3)
     with pytest.raises(InputError, match="validation="):
-        left_out(SparseRLSRegressor(), X, y, wrong)
+        held_out_losses(SparseRLSRegressor(), X, y, wrong)
 
 
 def test_asked_to_end():
@@ -260,10 +262,10 @@ def test_asked_to_end():
         calls.append((done, of))
         return done == 2
 
-    with pytest.raises(AskedToEndError):
-        left_out(SparseRLSRegressor(1), X, y, 5, told=told)
+    with pytest.raises(StopRequestedError):
+        held_out_losses(SparseRLSRegressor(1), X, y, 5, told=told)
     assert calls == [(0, 5), (1, 5), (2, 5)]
-    assert left_out(SparseRLSRegressor(1), X, y, 5, told=told, keep=True).known.sum() == 8
+    assert held_out_losses(SparseRLSRegressor(1), X, y, 5, told=told, keep=True).known.sum() == 8
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -274,8 +276,8 @@ def test_repeated_folds_are_averaged(classes):
     model = (SparseRLSClassifier if classes else SparseRLSRegressor)(3)
     parts = parts_of(5, X, y, classes=classes, repeats=4)
     assert (len(parts.splits), parts.repeats, parts.label) == (20, 4, "5-fold, 4 times")
-    found = left_out(model, X, y, 5, repeats=4)
-    single = [left_out(model, X, y, parts.splits[i : i + 5]) for i in range(0, 20, 5)]
+    found = held_out_losses(model, X, y, 5, repeats=4)
+    single = [held_out_losses(model, X, y, parts.splits[i : i + 5]) for i in range(0, 20, 5)]
     np.testing.assert_allclose(found.losses, np.mean([one.losses for one in single], axis=0))
     np.testing.assert_allclose(found.by_repeat, [one.errors for one in single])
     np.testing.assert_allclose(found.repeats_sd[1:], found.by_repeat.std(0, ddof=1)[1:])

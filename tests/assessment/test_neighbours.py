@@ -5,7 +5,7 @@ import pytest
 
 from sparsepath import GraftingClassifier, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.assessment.metrics import Truth
-from sparsepath.assessment.serial_correlation import err_alike
+from sparsepath.assessment.serial_correlation import error_correlation
 
 
 def patients(seed, together=6, n=150):
@@ -71,6 +71,6 @@ def test_the_correlation_by_its_definition():
     ]
     off = e - y * (y @ e) / (y @ y)
     expected = (off[1:] @ off[:-1] / 399) / (off @ off / 400)
-    found = err_alike(parts, Truth.of(y, is_class=False), np.arange(400)).get(1)
+    found = error_correlation(parts, Truth.of(y, is_class=False), np.arange(400)).get(1)
     assert found == pytest.approx(expected)
-    assert err_alike(parts[:1], Truth.of(y, is_class=False), np.arange(400)) == {}
+    assert error_correlation(parts[:1], Truth.of(y, is_class=False), np.arange(400)) == {}

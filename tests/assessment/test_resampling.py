@@ -19,9 +19,9 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.assessment import correction, permutation_null, stability
-from sparsepath.assessment.honest import attach, chosen_size, honest_error, told
-from sparsepath.assessment.null import p_values, shuffled
-from sparsepath.assessment.out_of_sample import LeftOut
+from sparsepath.assessment.honest import attach, chosen_size, honest_error, summarize
+from sparsepath.assessment.null import p_values, shuffle
+from sparsepath.assessment.out_of_sample import HeldOutLosses
 from sparsepath.assessment.stability_selection import nogueira, split_in_two
 from sparsepath.path.choosing import places
 from sparsepath.path.selection_path import SelectionPath
@@ -34,7 +34,7 @@ def matrix(seed, n=30, K=5):
     rng = np.random.default_rng(seed)
     common = rng.gamma(2.0, size=(n, 1))
     losses = common * rng.uniform(0.5, 1.5, (n, K)) * np.linspace(1.5, 0.8, K)
-    return LeftOut(
+    return HeldOutLosses(
         tuple(range(K)),
         losses,
         np.full(n, 1 / n),
@@ -83,7 +83,7 @@ def test_correction_equals_loops(rule, monkeypatch):
     k, losses = choose(found.losses), found.losses
     luck = twin.drawn_luck(losses, draws, choose, k, losses[:, 0].mean())
     assert luck != 0
-    of = correction.corrected(found, rule, n_draws=60)
+    of = correction.correct(found, rule, n_draws=60)
     assert of.error == pytest.approx(losses[:, k].mean() + luck)
     more = correction.BETWEEN * found.between[k] + found.by_repeat[:, k].var(ddof=1)
     expected = twin.drawn_interval(losses, draws, choose, k, of.error, more, 1.35)
@@ -97,7 +97,7 @@ def test_many_samples_are_drawn_in_bundles(monkeypatch):
     shares, totals = correction.bundles(found)
     assert len(shares) == 100
     np.testing.assert_allclose(totals.sum(0), found.errors)
-    of = correction.corrected(found, "min")
+    of = correction.correct(found, "min")
     assert of.interval[0] < of.error < of.interval[1]
     assert of.error == pytest.approx(found.errors.min(), rel=0.05)
 
@@ -108,9 +108,9 @@ def test_no_mistake_among_few_samples_is_no_error_rate_of_zero(rule):
     losses = np.column_stack([np.arange(n) < 20, np.zeros(n)]).astype(float)
     binomial = binom.ppf(0.05, n, [0.07, 0.08])  # of which rates none in n is no surprise
 
-    def record(yardstick):
-        found = LeftOut((0, 1), losses, np.full(n, 1 / n), np.arange(n), "5-fold", yardstick)
-        made = told(found, chosen_size(found, rule), rule)
+    def record(metric):
+        found = HeldOutLosses((0, 1), losses, np.full(n, 1 / n), np.arange(n), "5-fold", metric)
+        made = summarize(found, chosen_size(found, rule), rule)
         path = attach(path_of(found), found)
         path.data["n_samples"] = n
         assert made.at(path, 1).interval == pytest.approx(made.interval)
@@ -129,8 +129,8 @@ def test_few_mistakes_leave_room_for_more(mistakes, rule):
     """The upper end is where so few would be a surprise, or above; never the rate itself."""
     n = 200
     losses = np.column_stack([np.arange(n) < 90, np.arange(n) % (n // mistakes) == 0]) * 1.0
-    found = LeftOut((0, 1), losses, np.full(n, 1 / n), np.arange(n), "10-fold", "error rate")
-    record = told(found, 1, rule)
+    found = HeldOutLosses((0, 1), losses, np.full(n, 1 / n), np.arange(n), "10-fold", "error rate")
+    record = summarize(found, 1, rule)
     assert record.error == pytest.approx(mistakes / n, rel=0.1)
     low, high = record.interval
     assert low < record.error < high
@@ -142,11 +142,15 @@ def test_an_error_without_spread_that_was_chosen_is_not_known_exactly():
     """A model that errs alike on every sample; another might be better."""
     rng = np.random.default_rng(0)
     losses = np.column_stack([np.full(10, 1.2), rng.exponential(1.1, 10)])
-    found = LeftOut((1, 2), losses, np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
-    record = told(found, 1, "one_se")
+    found = HeldOutLosses(
+        (1, 2), losses, np.full(10, 0.1), np.arange(10), "5-fold", "squared error"
+    )
+    record = summarize(found, 1, "one_se")
     assert record.interval[0] < 0.95 * record.error < 1.05 * record.error < record.interval[1]
-    alone = LeftOut((0,), losses[:, :1], np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
-    assert told(alone, 0, "one_se").interval == pytest.approx((1.2, 1.2))
+    alone = HeldOutLosses(
+        (0,), losses[:, :1], np.full(10, 0.1), np.arange(10), "5-fold", "squared error"
+    )
+    assert summarize(alone, 0, "one_se").interval == pytest.approx((1.2, 1.2))
 
 
 def test_choosing_is_paid_for():
@@ -155,7 +159,7 @@ def test_choosing_is_paid_for():
     gaps = []
     for _ in range(40):
         losses = rng.exponential(size=(100, 30))
-        found = LeftOut(
+        found = HeldOutLosses(
             tuple(range(30)),
             losses,
             np.full(100, 0.01),
@@ -163,7 +167,7 @@ def test_choosing_is_paid_for():
             "5-fold",
             "squared error",
         )
-        record = told(found, chosen_size(found, "min"), "min")
+        record = summarize(found, chosen_size(found, "min"), "min")
         gaps.append((found.errors.min() - 1, record.error - 1))
     naive, corrected = np.mean(gaps, axis=0)
     assert naive < -0.15
@@ -175,9 +179,9 @@ def test_few_samples_pay_more_for_the_choice(monkeypatch):
     found = matrix(3, n=40)
     found = replace(found, losses=found.losses / np.linspace(1.5, 0.8, 5))
     least = found.errors.min()
-    more = correction.corrected(found, "min").error - least
+    more = correction.correct(found, "min").error - least
     monkeypatch.setattr(correction, "FEW", 40)
-    assert more == pytest.approx(2 * (correction.corrected(found, "min").error - least))
+    assert more == pytest.approx(2 * (correction.correct(found, "min").error - least))
 
 
 def test_the_empty_model_is_reported_as_what_it_is():
@@ -185,12 +189,14 @@ def test_the_empty_model_is_reported_as_what_it_is():
     rng = np.random.default_rng(0)
     losses = np.column_stack([np.full(40, 1.0), np.exp(3 * rng.standard_normal((40, 3)) - 2)])
     given = (np.full(40, 1 / 40), np.arange(40), "10-fold", "squared error")
-    found = LeftOut((0, 1, 2, 3), losses, *given)
-    record = told(found, chosen_size(found, "one_se"), "one_se")
+    found = HeldOutLosses((0, 1, 2, 3), losses, *given)
+    record = summarize(found, chosen_size(found, "one_se"), "one_se")
     assert record.size == 0
     assert (record.error, *record.interval) == pytest.approx((1.0, 1.0, 1.0))
-    others = LeftOut((1, 2, 3, 4), losses, *given)  # the same losses, of a model that was chosen
-    assert correction.corrected(others, "one_se").interval != (1.0, 1.0)
+    others = HeldOutLosses(
+        (1, 2, 3, 4), losses, *given
+    )  # the same losses, of a model that was chosen
+    assert correction.correct(others, "one_se").interval != (1.0, 1.0)
 
 
 @pytest.mark.parametrize("scale", [3, 6, 12, 30])
@@ -200,11 +206,11 @@ def test_wild_losses_leave_a_finite_interval(scale):
         rng = np.random.default_rng(seed)
         losses = np.exp(scale * rng.standard_normal((30, 4)))
         losses[:, 0] = 1.0
-        found = LeftOut(
+        found = HeldOutLosses(
             (1, 2, 3, 4), losses, np.full(30, 1 / 30), np.arange(30), "5-fold", "squared error"
         )
         for rule in ("min", "one_se"):
-            record = told(found, chosen_size(found, rule), rule)
+            record = summarize(found, chosen_size(found, rule), rule)
             low, high = record.interval
             assert 0 <= record.error <= 3
             assert low <= record.error <= high < 1000 * record.error
@@ -213,7 +219,7 @@ def test_wild_losses_leave_a_finite_interval(scale):
 def test_variation_between_assignments_widens_the_interval():
     found = matrix(4)
     steady = replace(found, by_repeat=np.repeat(found.errors[None], 4, 0))
-    wide, narrow = (told(one, 4, "one_se") for one in (found, steady))
+    wide, narrow = (summarize(one, 4, "one_se") for one in (found, steady))
     assert narrow.repeats_sd == 0
     assert wide.repeats_sd == pytest.approx(found.by_repeat[:, 4].std(ddof=1))
     assert wide.error == narrow.error
@@ -224,7 +230,7 @@ def test_variation_between_assignments_widens_the_interval():
 
 def test_a_size_asked_for_is_not_corrected():
     found = matrix(1)
-    record = told(found, 2, 2)
+    record = summarize(found, 2, 2)
     assert record.size == 2
     assert record.error == pytest.approx(found.errors[2])
     assert record.interval[0] < record.error < record.interval[1]
@@ -280,7 +286,7 @@ def test_p_values_are_uniform_on_noise():
 
 def test_shuffled_within_groups():
     groups = np.repeat([0, 1, 2], 4)
-    order = shuffled(np.random.default_rng(0), np.arange(12), groups)
+    order = shuffle(np.random.default_rng(0), np.arange(12), groups)
     np.testing.assert_array_equal(groups[order], groups)
     assert sorted(order) == list(range(12))
     assert (order != np.arange(12)).any()
@@ -294,7 +300,7 @@ def test_targets_that_belong_to_groups_are_shuffled_between_them(labels):
     of = np.unique(groups, return_inverse=True)[1]
     values = rng.permutation(8) * 1.0
     y = (np.where(values > 3, "ill", "well") if labels else values)[of]
-    orders = [shuffled(rng, y, groups) for _ in range(200)]
+    orders = [shuffle(rng, y, groups) for _ in range(200)]
     for order in orders:
         got = [set(y[order][of == group]) for group in range(8)]
         assert all(len(one) == 1 for one in got)

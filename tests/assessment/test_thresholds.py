@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsepath import GraftingClassifier, InputError, SparseRLSClassifier, load_model
-from sparsepath.assessment.calibration import CrossFitted
+from sparsepath.assessment.calibration import CrossFittedCalibration
 from sparsepath.assessment.thresholds import best_threshold, rule_of, thresholds
 
 
@@ -48,7 +48,9 @@ def test_every_part_is_judged_by_the_threshold_of_the_others():
     scores = (rng.standard_normal(30) + index)[:, None]
     rows = np.arange(30)
     parts = [(rows[k::3], {2: scores[k::3]}) for k in range(3)]
-    own, moved = thresholds(parts, index, np.ones(30), "balanced", CrossFitted.none(parts))
+    own, moved = thresholds(
+        parts, index, np.ones(30), "balanced", CrossFittedCalibration.none(parts)
+    )
     assert own[0] == best_threshold(scores[:, 0], index, np.ones(30), "balanced")
     for k, (test, outputs) in enumerate(moved):
         away = np.setdiff1d(rows, test)

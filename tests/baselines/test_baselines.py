@@ -22,7 +22,7 @@ from sparsepath.baselines import (
     svm_wrapper,
     wrapper_path,
 )
-from sparsepath.baselines.scaling import judged, walk
+from sparsepath.baselines.scaling import training_error, walk
 from sparsepath.data.synthetic import sparse_linear, threshold_max, two_normals, xor_like
 
 
@@ -144,7 +144,7 @@ def test_the_gradient_by_scalings_is_that_of_the_fitted_model(data):
     Z = (data.X - data.X.mean(0)) / data.X.std(0)
     t = data.y - data.y.mean()
     scaling = np.linspace(0.0, 1.0, 6)
-    J, gradient = judged(Ridge(1.0), Z, t, scaling)
+    J, gradient = training_error(Ridge(1.0), Z, t, scaling)
     model = Ridge(1.0).fit(Z * scaling, t)
     off = t - model.predict(Z * scaling)
     assert_allclose(J, np.mean(off**2), rtol=1e-12)

@@ -12,7 +12,7 @@ from slow_twins import elm as twin
 from sparsepath._core import elm as core
 from sparsepath.data.columns import standardise
 from sparsepath.elm.network import Fit, Machine, Neurons, Target, draw_neurons
-from sparsepath.elm.polish import tuned
+from sparsepath.elm.polish import tune_ridge
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
@@ -233,7 +233,7 @@ def test_leave_one_out_of_held_predictions_equals_refitting(case, reach):
     neurons = draw_neurons(7, len(XT), "tanh", np.random.default_rng(1))
     pool = Pool(XT, Target(case.Y, reach=reach), neurons, 1e-6, 1.0)
     scaling = scaling_for(case, 3)
-    chosen = tuned(pool, scaling)
+    chosen = tune_ridge(pool, scaling)
     assert chosen.ridge in pool.ridges
     fit = pool.fit(scaling, slice(None), chosen.ridge)
     loo = fit.leave_one_out()
@@ -257,7 +257,7 @@ def test_the_ridge_of_a_machine_is_the_largest_as_good_as_the_best_of_refits(see
     Y = np.sin(2 * X[:, :1]) + 0.5 * random.standard_normal((25, 1))
     pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 3, "tanh", random), 1e-6, 1.0)
     assert pool.ridges == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
-    found = tuned(pool, np.ones(3))
+    found = tune_ridge(pool, np.ones(3))
     H = twin_hidden(pool, np.ones(3))
     slow = {
         ridge: np.square(twin.loo_residuals(H, Y, ridge))[:, 0] for ridge in pool.ridges.tolist()
@@ -272,7 +272,7 @@ def test_the_ridge_of_a_machine_is_the_largest_as_good_as_the_best_of_refits(see
     assert (slow[found.ridge] is least) == is_least
     assert found.key[0] == pytest.approx(slow[found.ridge].mean(), rel=1e-6)
     fixed = Pool(pool.XT, pool.target, pool.neurons, 1e-3)
-    assert tuned(fixed, np.ones(3)).ridge == 1e-3
+    assert tune_ridge(fixed, np.ones(3)).ridge == 1e-3
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])

@@ -16,7 +16,7 @@ from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm.neighbours import Neighbourhood
 from sparsepath.elm.network import Target, draw_neurons
 from sparsepath.elm.pairs import best_pairs, polynomials
-from sparsepath.elm.polish import clearly_better, losses, polish, tuned
+from sparsepath.elm.polish import clearly_better, losses, polish, tune_ridge
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, rough_key
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
@@ -185,7 +185,7 @@ def test_polish_keeps_the_subset_and_never_harms():
     problem = functional(200, 6, random_state=0)
     pool = pool_of(problem, m=40)
     scaling = np.array([0.5, 0.5, 0, 0.5, 0, 0])
-    start = tuned(pool, scaling)
+    start = tune_ridge(pool, scaling)
     better = polish(pool, start, 0.1)
     assert better.subset == start.subset
     assert better.key <= start.key
@@ -290,7 +290,7 @@ def test_scalings_of_their_own_must_serve_other_neurons_too():
     pool, other = (
         Pool(XT, Target(y), draw_neurons(40, 3, "tanh", random), 1e-6, 1.0) for _ in range(2)
     )
-    plain = tuned(pool, np.full(3, 0.5))
+    plain = tune_ridge(pool, np.full(3, 0.5))
     polished = [polish(pool, plain)]
     winner = _winner(pool, other, plain, polished, 0.1)
     assert np.ptp(winner.scaling) > 0.1
@@ -308,8 +308,8 @@ def test_a_better_machine_one_feature_away_takes_its_place():
     good, poor = np.zeros(7), np.zeros(7)
     good[[0, 1, 5]], poor[[5, 6]] = 0.5, 0.5
     found = Best()
-    found.offer(tuned(pool, poor))
-    found.offer(tuned(pool, good))
+    found.offer(tune_ridge(pool, poor))
+    found.offer(tune_ridge(pool, good))
     with Threads(1) as threads:
         settled = Neighbourhood(pool, pool, found, {3: range(7)}, 0.1).settled(threads)
     assert settled.at[2].subset == (0, 1)
@@ -324,7 +324,7 @@ def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further(
     good[[0, 1]], poor[[0, 5, 6]] = 0.5, 0.5
     found = Best()
     for scaling in (good, poor):
-        found.offer(tuned(pool, scaling))
+        found.offer(tune_ridge(pool, scaling))
     judged = []
 
     def counted(given, machine, enough=np.inf):
@@ -353,7 +353,7 @@ def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further(
 
 def test_polishing_ends_when_a_round_gains_too_little(monkeypatch):
     pool = pool_of(functional(200, 6, random_state=0), m=40)
-    start = tuned(pool, np.array([0.5, 0.5, 0, 0.5, 0, 0]))
+    start = tune_ridge(pool, np.array([0.5, 0.5, 0, 0.5, 0, 0]))
     one_round, ends = polish(pool, start, rounds=1), {}
     for worth in (1e-9, 1e-3, 10.0):
         monkeypatch.setattr("sparsepath.elm.polish.WORTH_A_ROUND", worth)
@@ -374,7 +374,7 @@ def test_scalings_that_are_far_better_need_no_more_standard_errors(monkeypatch):
     pool, other = (
         Pool(XT, Target(y), draw_neurons(40, 3, "tanh", random), 1e-6, 1.0) for _ in range(2)
     )
-    plain = tuned(pool, np.full(3, 0.5))
+    plain = tune_ridge(pool, np.full(3, 0.5))
     polished = [polish(pool, plain)]
     assert polished[0].key[0] < 0.75 * plain.key[0]
     monkeypatch.setattr("sparsepath.elm.search.STANDARD_ERRORS", 1e3)
@@ -388,14 +388,14 @@ def test_scalings_of_their_own_must_be_clearly_better():
     X = random.standard_normal((200, 4))
     neurons = draw_neurons(40, 4, "tanh", random)
     noise = Pool(standardise(X)[0], Target(random.standard_normal((200, 1))), neurons, 1e-6, 1.0)
-    plain = tuned(noise, np.full(4, 0.5))
+    plain = tune_ridge(noise, np.full(4, 0.5))
     other = polish(noise, plain)
     assert other.key < plain.key
     assert not clearly_better(noise, other, plain)
     assert not clearly_better(noise, plain, plain)
     y = np.sin(3 * X[:, :1]) + 0.1 * X[:, 1:2]
     signal = Pool(noise.XT, Target(y), neurons, 1e-6, 1.0)
-    plain = tuned(signal, np.full(4, 0.5))
+    plain = tune_ridge(signal, np.full(4, 0.5))
     assert clearly_better(signal, polish(signal, plain), plain)
     gains = [
         np.square(twin.loo_residuals(twin.hidden(X_, W, b, c.scaling), y, c.ridge)).sum(1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import KINDS, problems
 from slow_twins import grafting as twin
 from sparsepath import GraftingCox, GraftingCoxCV, load_model
-from sparsepath.assessment.metrics import YARDSTICKS, Truth
+from sparsepath.assessment.metrics import METRICS, Truth
 from sparsepath.errors import InputError
 from sparsepath.grafting.partial_likelihood import CoxLoss
 
@@ -76,7 +76,7 @@ def test_slopes_and_second_derivatives_are_those_of_the_loops():
 def test_concordance_is_that_of_all_pairs():
     X, y = survival(60)
     risk = np.round(X[:, 1], 1)
-    got = YARDSTICKS["concordance"].losses(Truth(y), risk[:, None])
+    got = METRICS["concordance"].losses(Truth(y), risk[:, None])
     assert 1 - got[0] == pytest.approx(twin.concordance(y[:, 0], y[:, 1], risk), abs=1e-12)
 
 

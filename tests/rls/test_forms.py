@@ -13,7 +13,7 @@ from rls.comparing import (
 )
 from sparsepath import SparseRankRLS, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.blocks import row_blocks
-from sparsepath.data.memory_layout import kept_type, turned
+from sparsepath.data.memory_layout import column_major, kept_type
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.engines import Shape, form_for, make_design
@@ -122,7 +122,7 @@ def test_data_are_turned_as_they_are(monkeypatch, kind, order):
     monkeypatch.setattr(TUNING, "turned_columns", 4)
     monkeypatch.setattr(TUNING, "tile_numbers", 16)
     X = np.random.default_rng(0).integers(0, 100, (37, 11)).astype(kind, order=order)
-    other = turned(X, Threads(1))
+    other = column_major(X, Threads(1))
     assert other.flags.f_contiguous
     assert other.dtype == np.float64
     assert np.array_equal(X, other)
@@ -139,7 +139,7 @@ def test_large_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order)
     y = X[:, :5] @ rng.standard_normal(5) + 20 * rng.standard_normal(len(X))
     assert kept_type(X) == np.float32
     assert kept_type(X.astype(np.int32)) == np.float64
-    kept = turned(X, Threads(1), kept_type(X))
+    kept = column_major(X, Threads(1), kept_type(X))
     assert np.array_equal(kept, X)
     assert (kept is X) == (kind == "float32" and order == "F")
     with Threads(1) as crew:

@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 from slow_twins.logistic import fitted_outputs as minimum
 from sparsepath import SparseRLSClassifier
 from sparsepath.assessment.folds import parts_of
-from sparsepath.assessment.out_of_sample import left_out
-from sparsepath.data.classes import coded, log_probabilities
+from sparsepath.assessment.out_of_sample import held_out_losses
+from sparsepath.data.classes import encode_targets, log_probabilities
 from sparsepath.models.saved import load_model
 from sparsepath.rls.logistic_refits import LogisticRefits, fitted_sizes
 from sparsepath.rls.penalties import CLASS_REFITS, CLASS_SEARCHES, PLAIN
@@ -39,7 +39,7 @@ def centred(outputs):
 def test_refits_minimise_the_penalised_log_loss(subsets, n_classes, fit_intercept, standardize):
     X, codes = problem(n_classes=n_classes)
     weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
-    Y, alphas = coded(codes, n_classes), [20.0, 0.3]
+    Y, alphas = encode_targets(codes, n_classes), [20.0, 0.3]
     options = {"fit_intercept": fit_intercept, "standardize": standardize}
     for data in (X, sparse.csr_matrix(X)):
         refits = LogisticRefits(data, Y, weights, **options)
@@ -57,7 +57,9 @@ def test_refits_minimise_the_penalised_log_loss(subsets, n_classes, fit_intercep
 def test_a_strong_penalty_leaves_the_shares_of_the_classes():
     X, codes = problem(90)
     codes = (np.arange(90) % 10 == 0).astype(int)
-    refits = LogisticRefits(X, coded(codes, 2), np.ones(90), fit_intercept=True, standardize=True)
+    refits = LogisticRefits(
+        X, encode_targets(codes, 2), np.ones(90), fit_intercept=True, standardize=True
+    )
     [out] = refits.outputs({3: (0, 1, 2)}, [1e4], X)[3]
     chances = 1 / (1 + np.exp(-out[:, 0]))
     assert_allclose(chances.mean(), 0.1, rtol=1e-4)
@@ -68,7 +70,7 @@ def test_separated_classes_and_a_class_without_samples_have_finite_outputs():
     X, codes = problem(60, 3)
     X[:, 0] += 100 * codes
     for rows in (slice(None), codes < 2):
-        Y = coded(codes, 3)[rows]
+        Y = encode_targets(codes, 3)[rows]
         refits = LogisticRefits(X[rows], Y, np.ones(len(Y)), fit_intercept=True, standardize=True)
         out = refits.outputs(NESTED, [1e-3], X)
         assert all(np.isfinite(each).all() for each in out.values())
@@ -79,7 +81,7 @@ def test_equal_columns_share_their_coefficient():
     X, codes = problem()
     X[:, 1] = X[:, 0]
     models = LogisticRefits(
-        X, coded(codes, 2), np.ones(len(X)), fit_intercept=True, standardize=True
+        X, encode_targets(codes, 2), np.ones(len(X)), fit_intercept=True, standardize=True
     ).models({2: (0, 1)}, 0.5)
     assert_allclose(models[2][0][0], models[2][0][1], rtol=1e-5)
 
@@ -88,18 +90,18 @@ def test_equal_columns_share_their_coefficient():
 def test_honest_errors_are_those_of_logistic_models_in_every_part(n_classes):
     X, codes = problem(40, n_classes)
     parts = parts_of(4, X, codes, classes=True)
-    found = left_out(SparseRLSClassifier(3, alpha="auto", validation=5), X, codes, parts)
-    assert found.yardstick == "log loss"
+    found = held_out_losses(SparseRLSClassifier(3, alpha="auto", validation=5), X, codes, parts)
+    assert found.metric == "log loss"
     every = {each.way: each for each in (found, *found.others)}
     n = len(X)
     assert set(every) == {(n * s, n * r) for s in CLASS_SEARCHES for r in CLASS_REFITS}
     for way, each in every.items():
-        alone = left_out(SparseRLSClassifier(3, alpha=way.search), X, codes, parts)
+        alone = held_out_losses(SparseRLSClassifier(3, alpha=way.search), X, codes, parts)
         assert alone.subsets == each.subsets
         for (train, test), subsets in zip(parts.splits, each.subsets, strict=True):
             refits = LogisticRefits(
                 X[train],
-                coded(codes[train], n_classes),
+                encode_targets(codes[train], n_classes),
                 np.ones(len(train)),
                 fit_intercept=True,
                 standardize=True,
@@ -146,7 +148,7 @@ def test_the_model_is_the_logistic_one_of_the_chosen_columns(n_classes, tmp_path
 def test_honest_figures_are_of_these_probabilities():
     X, codes = problem(80)
     model = SparseRLSClassifier(alpha="auto", validation=5, choose=2).fit(X, codes)
-    found = left_out(
+    found = held_out_losses(
         SparseRLSClassifier(alpha="auto", validation=5),
         X,
         codes,
@@ -195,7 +197,7 @@ def test_a_given_size_is_fitted_in_the_parts_too():
     X = np.hstack([X, rng.standard_normal((150, 26))])
     assert 13 not in fitted_sizes(range(31))
     chosen, usual = (
-        left_out(
+        held_out_losses(
             SparseRLSClassifier(alpha="auto", choose=rule, validation=5), X, y, 3, sizes=range(31)
         )
         for rule in (13, "one_se")

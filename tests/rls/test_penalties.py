@@ -9,9 +9,9 @@ from sklearn.preprocessing import StandardScaler
 
 from slow_twins import judging as slow
 from sparsepath import PathWarning, SparseRLSClassifier, SparseRLSRegressor, honest_error
-from sparsepath.assessment.correction import _draws, corrected
+from sparsepath.assessment.correction import _draws, correct
 from sparsepath.assessment.folds import parts_of
-from sparsepath.assessment.out_of_sample import left_out
+from sparsepath.assessment.out_of_sample import held_out_losses
 from sparsepath.rls.penalties import MOST_SAMPLES, PLAIN, REFITS, SEARCHES
 from sparsepath.rls.shrinkage import Refits
 
@@ -89,12 +89,12 @@ def test_honest_errors_are_those_of_refits_in_every_part():
     X, y = problem(30)
     n = len(y)
     parts = parts_of(5, X, y)
-    found = left_out(SparseRLSRegressor(4, alpha="auto", validation=5), X, y, parts)
+    found = held_out_losses(SparseRLSRegressor(4, alpha="auto", validation=5), X, y, parts)
     every = {each.way: each for each in (found, *found.others)}
     wanted = {(n * s, n * r) for s in SEARCHES for r in REFITS}
     assert set(every) == wanted
     for way, each in every.items():
-        alone = left_out(SparseRLSRegressor(4, alpha=way.search), X, y, parts)
+        alone = held_out_losses(SparseRLSRegressor(4, alpha=way.search), X, y, parts)
         assert alone.subsets == each.subsets
         slowly = slow.refitted_losses(each.subsets, X, y, parts.splits, each.sizes, way.refit)
         assert_allclose(each.losses, slowly, rtol=1e-6)
@@ -108,7 +108,7 @@ def test_of_equally_good_penalties_the_strongest_is_used(rule, seed):
     X, y = problem(30, seed=seed)
     y = y + np.random.default_rng(seed).standard_normal(30) * 4**seed
     n = len(y)
-    found = left_out(SparseRLSRegressor(4, alpha="auto", validation=5), X, y, 5, choose=rule)
+    found = held_out_losses(SparseRLSRegressor(4, alpha="auto", validation=5), X, y, 5, choose=rule)
     losses = {each.way: each.losses for each in (found, *found.others)}
     order = [(n * s, n * r) for r in REFITS for s in SEARCHES]
     assert sorted(order, key=lambda way: -way[1]) == order
@@ -119,7 +119,7 @@ def test_of_equally_good_penalties_the_strongest_is_used(rule, seed):
 def test_the_error_is_corrected_for_the_choice_of_penalties_too():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((40, 30)), rng.standard_normal(40)
-    found = left_out(SparseRLSRegressor(5, alpha=[0.1, 3.0, 40.0]), X, y, 5)
+    found = held_out_losses(SparseRLSRegressor(5, alpha=[0.1, 3.0, 40.0]), X, y, 5)
     drawn = _draws(40, 500)[0].astype(int)
     draws = [np.repeat(np.arange(40), counts[found.cluster_of]) for counts in drawn]
     rules = {
@@ -128,7 +128,7 @@ def test_the_error_is_corrected_for_the_choice_of_penalties_too():
         2: lambda a: 2,
     }
     for rule, choose in rules.items():
-        again = left_out(SparseRLSRegressor(5, alpha=[0.1, 40.0, 3.0]), X, y, 5, choose=rule)
+        again = held_out_losses(SparseRLSRegressor(5, alpha=[0.1, 40.0, 3.0]), X, y, 5, choose=rule)
         by_way = {each.way.search: each.losses for each in (again, *again.others)}
         losses, way = [by_way[alpha] for alpha in (40.0, 3.0, 0.1)], again.place
         k = choose(losses[way])
@@ -146,7 +146,7 @@ def test_the_error_is_corrected_for_the_choice_of_penalties_too():
             drawn = [rows.tolist() for rows in draws]
             given = losses, drawn, choose, rule, way, k, losses[way][:, 0].mean()
             luck = slow.drawn_luck_among(*given)
-        assert_allclose(corrected(again, rule).error, losses[way][:, k].mean() + luck, rtol=1e-9)
+        assert_allclose(correct(again, rule).error, losses[way][:, k].mean() + luck, rtol=1e-9)
 
 
 @pytest.mark.validated

@@ -77,14 +77,14 @@ class Calibration:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossFitted:
+class CrossFittedCalibration:
     """Calibrations of scores: of all held-out samples, and for each part of the others."""
 
     whole: Calibration
     of_parts: tuple[Calibration, ...]
 
     @classmethod
-    def none(cls, parts: Sequence[Part]) -> "CrossFitted":
+    def none(cls, parts: Sequence[Part]) -> "CrossFittedCalibration":
         """Return no change."""
         outputs = parts[0][1]
         one = Calibration.none(len(outputs), next(iter(outputs.values())).shape[1])
@@ -100,7 +100,7 @@ class CrossFitted:
 
 def cross_fitted(
     parts: Sequence[Part], index: Indices, weights: Floats, n_classes: int, repeats: int = 1
-) -> CrossFitted:
+) -> CrossFittedCalibration:
     """Return the calibrations of the scores of held-out parts.
 
     ``index`` has the class of every sample. ``repeats`` assignments to folds follow each other.
@@ -116,7 +116,7 @@ def cross_fitted(
         away = [~np.isin(rows, np.concatenate([test for test, _ in block])) for block in blocks]
         each = calibrations(scores, index[rows], weights[rows] * np.array(away), n_classes, whole)
         found += [each[i % MOST_BLOCKS] for i in range(folds)]
-    return CrossFitted(whole, tuple(found))
+    return CrossFittedCalibration(whole, tuple(found))
 
 
 def _pooled(parts: Sequence[Part]) -> tuple[Indices, Floats]:

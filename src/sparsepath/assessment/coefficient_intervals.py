@@ -148,7 +148,7 @@ def coefficients(
         )
     if hasattr(model, "_as_numbers"):  # a table
         X, y, model = model._as_numbers(X, y)
-    ranks = getattr(model, "_yardstick", None) == "ranking"
+    ranks = getattr(model, "_metric", None) == "ranking"
     if ranks or not hasattr(model, "refit_alpha_") or np.size(model.intercept_) > 1:
         raise InputError(
             f"{type(model).__name__} has no intervals of coefficients; give a SparseRLSRegressor "

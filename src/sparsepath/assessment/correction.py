@@ -30,7 +30,7 @@ losses in a few draws do not dominate the mean. Error rate and AUC of classifier
 the same choices in the same draws, on their own losses; AUC uses pairs of samples that are both
 left out.
 
-If the procedure was done in several ways, such as with several penalties (``LeftOut.others``),
+If there are several ways, such as several penalties (``HeldOutLosses.others``),
 every draw first chooses a way by the same rule (``out_of_sample.py``), and s_b is a size of it.
 
 **Empty model.** It is the same in every draw and needs no correction: if it is chosen, its own
@@ -85,9 +85,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from sparsepath.assessment.metrics import RATES, YARDSTICKS, Floats
-from sparsepath.assessment.out_of_sample import LeftOut, PartScores
-from sparsepath.assessment.repetitions import at_most
+from sparsepath.assessment.metrics import METRICS, RATES, Floats
+from sparsepath.assessment.out_of_sample import HeldOutLosses, PartScores
+from sparsepath.assessment.repetitions import largest_size_up_to
 from sparsepath.path.choosing import is_size, places
 from sparsepath.system.threads import Threads
 
@@ -159,13 +159,15 @@ def _disorder(rows: Floats, scores: Sequence[PartScores], place: int) -> Floats:
         return np.asarray(np.vecdot(rows @ wrong, rows) / np.vecdot(rows @ weight, rows))
 
 
-def corrected(found: LeftOut, rule: Any, level: float = 0.9, n_draws: int = N_DRAWS) -> Corrected:
+def correct(
+    found: HeldOutLosses, rule: Any, level: float = 0.9, n_draws: int = N_DRAWS
+) -> Corrected:
     """Return the corrected error and figures of the size that ``rule`` chooses."""
     with Threads(1):  # for products of a millisecond others would only wait for each other
         return _corrected(found, rule, level, n_draws)
 
 
-def _corrected(found: LeftOut, rule: Any, level: float, n_draws: int) -> Corrected:
+def _corrected(found: HeldOutLosses, rule: Any, level: float, n_draws: int) -> Corrected:
     shares, totals = _every_way(found)
     all_rows = np.ones((1, len(shares)))
     drawn, left = _drawn(shares, n_draws)
@@ -199,7 +201,7 @@ def _corrected(found: LeftOut, rule: Any, level: float, n_draws: int) -> Correct
     return Corrected(estimate, (lower, max(upper, highest_rate(found, estimate))), figures)
 
 
-def around(error: float, spread: float, n: float) -> tuple[float, float]:
+def interval_around(error: float, spread: float, n: float) -> tuple[float, float]:
     """Return a 90 % interval of an error of n samples without any choice, on a log scale."""
     reach = float(ndtri(0.95)) * spread / error if error > 0 else 0.0
     return error * math.exp(-reach), error * math.exp(min(_upward(n) * reach, 700.0))
@@ -219,7 +221,7 @@ def _upward(n: float) -> float:
     return 1.0 + UPWARD * min(1.0, FULLY / n)
 
 
-def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str, float]:
+def _figures(found: HeldOutLosses, draws: Draws, own: Draws, error: float) -> dict[str, float]:
     """Return the classification figures at the chosen size, corrected with the same draws.
 
     The figure that equals the ``error`` is not computed again. Probabilities are available only for
@@ -228,7 +230,7 @@ def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str
     if found.figures is None:
         return {}
     figures = found.figures.at(draws.size)
-    if found.yardstick == YARDSTICKS["zero_one"].name:
+    if found.metric == METRICS["zero_one"].name:
         figures["error_rate"] = error
     else:
         ways = [each.figures for each in (found, *found.others) if each.figures is not None]
@@ -236,7 +238,7 @@ def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str
         of = found.with_losses(mistakes, found.figures.weights)
         figures["error_rate"] = _share(figures["error_rate"] + draws.luck(*bundles(of), 1.0))
     if len(found.figures.balance):
-        if found.yardstick == YARDSTICKS["balanced"].name:
+        if found.metric == METRICS["balanced"].name:
             figures["balanced_error"] = error
         else:
             of = found.with_losses(found.figures.mistakes, found.figures.balance)
@@ -247,9 +249,9 @@ def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str
         shares, totals = bundles(of)
         most = float(totals[:, 0].sum() / shares.sum())
         figures[name] = max(0.0, figures[name] + own.luck(shares, totals, most))
-    if found.yardstick == YARDSTICKS["logistic"].name and "log_loss" in figures:
+    if found.metric == METRICS["logistic"].name and "log_loss" in figures:
         figures["log_loss"] = error
-    if found.yardstick == YARDSTICKS["auc"].name:
+    if found.metric == METRICS["auc"].name:
         figures["auc"] = 1.0 - error
     elif found.figures.scores:
         wrong = draws.luck_in_order(_scores_of_ways(found), found.cluster_of)
@@ -257,7 +259,7 @@ def _figures(found: LeftOut, draws: Draws, own: Draws, error: float) -> dict[str
     return figures
 
 
-def _scores_of_ways(found: LeftOut) -> list[PartScores]:
+def _scores_of_ways(found: HeldOutLosses) -> list[PartScores]:
     """Return the scores in every fold, one column per size of every way."""
     ways = [each.figures.scores for each in (found, *found.others) if each.figures is not None]
     return [
@@ -274,7 +276,7 @@ def _share(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-def shifts(found: LeftOut, rule: Any, n_draws: int = N_DRAWS) -> Floats:
+def shifts(found: HeldOutLosses, rule: Any, n_draws: int = N_DRAWS) -> Floats:
     """Return, for each draw, e(size of the draw) - e(chosen size); see the module docstring.
 
     The draws are the same for all results with the same samples and weights.
@@ -297,14 +299,14 @@ def _drawn(shares: Floats, n_draws: int) -> tuple[Floats, Floats]:
     return (drawn, away) if usable.all() else (drawn[usable], away[usable])
 
 
-def _every_way(found: LeftOut) -> tuple[Floats, Floats]:
+def _every_way(found: HeldOutLosses) -> tuple[Floats, Floats]:
     """Return ``bundles`` with a column for each size of every way, those of ``found`` first."""
     shares, totals = bundles(found)
     return shares, np.hstack([totals, *(bundles(other)[1] for other in found.others)])
 
 
 def _both_chosen(
-    found: LeftOut, rule: Any, drawn: Floats, shares: Floats, totals: Floats
+    found: HeldOutLosses, rule: Any, drawn: Floats, shares: Floats, totals: Floats
 ) -> tuple[int, NDArray[np.intp]]:
     """Return the column chosen on all rows, within the chosen way, and on each draw."""
     alone, all_rows = replace(found, others=(), place=0), np.ones((1, len(shares)))
@@ -313,7 +315,7 @@ def _both_chosen(
 
 
 def _chosen(
-    found: LeftOut, rule: Any, rows: Floats, shares: Floats, totals: Floats
+    found: HeldOutLosses, rule: Any, rows: Floats, shares: Floats, totals: Floats
 ) -> NDArray[np.intp]:
     """Return the column (a way and one of its sizes) that a rule chooses on each draw."""
     ways, every = (found, *found.others), np.arange(len(rows))
@@ -323,7 +325,7 @@ def _chosen(
     errors = _means(rows, shares, totals)
     means = np.split(errors, ends[:-1], axis=1)
     if is_size(rule):
-        at = [way.sizes.index(at_most(int(rule), way.sizes)) for way in ways]
+        at = [way.sizes.index(largest_size_up_to(int(rule), way.sizes)) for way in ways]
         columns = np.tile(begins + at, (len(rows), 1))
     else:
         columns = begins + np.column_stack([mean.argmin(1) for mean in means])
@@ -352,23 +354,23 @@ def _draws(n: int, times: int) -> tuple[Floats, Floats]:
     return drawn, away
 
 
-def spreads(found: LeftOut) -> Floats:
+def spreads(found: HeldOutLosses) -> Floats:
     """Return by size the standard deviation of the error of one model around the honest error."""
     return np.sqrt(found.errors_se**2 + _beyond(found))
 
 
-def _beyond(found: LeftOut) -> Floats:
+def _beyond(found: HeldOutLosses) -> Floats:
     """Return by size the variance of the error of one model that sampling does not explain."""
     return np.minimum(BETWEEN * found.between, found.errors**2) + found.repeats_sd**2
 
 
-def highest_rate(found: LeftOut, rate: float) -> float:
+def highest_rate(found: HeldOutLosses, rate: float) -> float:
     """Return an upper bound of the error rate: 5 % of samples would show ``rate`` or less."""
     counted = float(1.0 / np.square(found.weights[found.known]).sum())
-    return unseen(found.yardstick, counted, rate * counted)
+    return error_rate_bound(found.metric, counted, rate * counted)
 
 
-def unseen(yardstick: str, n: float, mistakes: float = 0.0) -> float:
+def error_rate_bound(metric: str, n: float, mistakes: float = 0.0) -> float:
     """Return the error rate at which n samples have at most so many mistakes with probability 5 %.
 
     Zero for losses that do not count mistakes, where a loss of zero is an exact fit.
@@ -376,7 +378,7 @@ def unseen(yardstick: str, n: float, mistakes: float = 0.0) -> float:
     >>> round(unseen("error rate", 40), 4), round(1 - 0.05 ** (1 / 40), 4)
     (0.0722, 0.0722)
     """
-    if yardstick not in RATES or n == np.inf:
+    if metric not in RATES or n == np.inf:
         return 0.0
     return float(betaincinv(mistakes + 1, n - mistakes, 0.95)) if mistakes < n else 1.0
 
@@ -397,7 +399,7 @@ def _mean_and_se(rows: Floats, shares: Floats, totals: Floats) -> tuple[Floats, 
     return mean, np.sqrt(np.maximum(squares, 0.0) * n / np.maximum(n - 1, 1)) / weight
 
 
-def bundles(found: LeftOut) -> tuple[Floats, Floats]:
+def bundles(found: HeldOutLosses) -> tuple[Floats, Floats]:
     """Return the units of drawing: the weight of each cluster of samples, and weight times loss."""
     shares = found.totals(np.ones((len(found.losses), 1)))[:, 0]
     totals = found.totals(found.losses)

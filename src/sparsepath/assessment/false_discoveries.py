@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve
 from sklearn.covariance import ledoit_wolf
 
-from sparsepath.assessment.repetitions import fitted, has_path, last_step, quiet_copy
+from sparsepath.assessment.repetitions import fit_clone, has_path, last_step, quiet_copy
 from sparsepath.assessment.summary import Summary
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
@@ -151,7 +151,7 @@ def knockoffs(
     Z = (A - A.mean(0)) / spread
     both = np.hstack((Z, _copies(Z, rng)))
     order = rng.permutation(2 * n)  # equal errors favour neither side
-    path = last_step(fitted(quiet_copy(estimator), both[:, order], y, fit_params)).path_
+    path = last_step(fit_clone(quiet_copy(estimator), both[:, order], y, fit_params)).path_
     entered = dict.fromkeys(int(order[j]) for subset in path.subsets for j in subset)
     statistics = np.zeros(n)
     for place, column in enumerate(entered):

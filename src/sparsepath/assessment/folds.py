@@ -314,7 +314,7 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     order, new = _in_order(keys, rows)
     if not new.all():  # a hash takes a pass over all columns
         hashes = X.hashes()
-        keys = (mixed(hashes + keys[0]),) if many else (hashes, *keys)
+        keys = (mix_hashes(hashes + keys[0]),) if many else (hashes, *keys)
         order, new = _in_order(keys, rows)
     C, n = int(new.sum()), len(rows)
     if hashes is not None and 1 < C < n:
@@ -323,7 +323,7 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
         one = rows[order[new > 0]]  # of every kind
         most = min(MOST_KINDS, max(KIND_NUMBERS // max(1, X.shape[1]), 2))
         if most < C:
-            one = one[np.argsort(mixed(hashes[one] + t[one, 0].astype(np.uint64)))[:most]]
+            one = one[np.argsort(mix_hashes(hashes[one] + t[one, 0].astype(np.uint64)))[:most]]
         if by_chance(chain(t[one].T, X.columns(one)), n, C, pairs):
             new[:] = 1
     place = np.zeros(len(t), dtype=np.intp)
@@ -335,7 +335,7 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     return place, zlib.crc32(np.array(ranks, dtype="<i8").tobytes())
 
 
-def mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return hashes in an order unrelated to their size (as in splitmix64)."""
     z = hashes ^ (hashes >> np.uint64(30))
     z *= np.uint64(0xBF58476D1CE4E5B9)

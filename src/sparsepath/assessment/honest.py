@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.assessment.correction import around, corrected, spreads, unseen
+from sparsepath.assessment.correction import correct, error_rate_bound, interval_around, spreads
 from sparsepath.assessment.metrics import RATES
 from sparsepath.assessment.null import Null, permutation_null
-from sparsepath.assessment.out_of_sample import ClassFigures, LeftOut, left_out
-from sparsepath.assessment.repetitions import at_most, has_path
+from sparsepath.assessment.out_of_sample import ClassFigures, HeldOutLosses, held_out_losses
+from sparsepath.assessment.repetitions import has_path, largest_size_up_to
 from sparsepath.assessment.summary import Summary
 from sparsepath.errors import warn_user
 from sparsepath.path import plots
@@ -190,8 +190,8 @@ class Honest:
             n = float(of_classes.sum())
             most = 1 / len(of_classes) if self.balanced else of_classes.max() / n
             empty = float(1 - most)
-        low, high = around(rate, self.figures_se.get(figure, 0.0), n)
-        interval = (low, min(max(high, unseen("error rate", n, rate * n)), 1.0))
+        low, high = interval_around(rate, self.figures_se.get(figure, 0.0), n)
+        interval = (low, min(max(high, error_rate_bound("error rate", n, rate * n)), 1.0))
         return replace(
             self,
             measure=FIGURES[figure],
@@ -300,7 +300,7 @@ class HonestError(Summary):
         Chosen size and its error.
     sizes, errors, errors_se : tuple of int, arrays
         Honest errors of every size.
-    left_out : LeftOut
+    left_out : HeldOutLosses
         Losses of all held-out samples.
     null : Null or None
         The same search on shuffled targets, if requested.
@@ -310,7 +310,7 @@ class HonestError(Summary):
     sizes: tuple[int, ...]
     errors: Any
     errors_se: Any
-    left_out: LeftOut
+    left_out: HeldOutLosses
     null: Null | None = None
 
     @property
@@ -422,7 +422,9 @@ def honest_error(
     if isinstance(validation, str) and validation == "auto":
         validation, repeats = getattr(estimator, "_n_folds", 10), None
     given = {"fit_params": fit_params, "groups": groups, "repeats": repeats}
-    found = left_out(estimator, X, y, validation, **given, told=callback, keep=True, choose=choose)
+    found = held_out_losses(
+        estimator, X, y, validation, **given, told=callback, keep=True, choose=choose
+    )
     if not has_path(estimator):
         choose = found.sizes[-1]  # its own
     elif found.own is not None and not is_size(choose):
@@ -438,25 +440,25 @@ def honest_error(
     size = chosen_size(found, choose)
     if nothing is not None and nothing.is_nothing:
         size = choose = found.sizes[0]  # the smallest model
-    record = told(found, size, choose)
+    record = summarize(found, size, choose)
     if is_by_chance(found, record, choose):
-        record = told(found, 0, choose)
+        record = summarize(found, 0, choose)
     if nothing is not None:
         record = replace(record, p_value=nothing.p_value, is_nothing=nothing.is_nothing)
     return HonestError(record, found.sizes, found.errors, found.errors_se, found, nothing)
 
 
-def chosen_size(found: LeftOut, rule: Any) -> int:
+def chosen_size(found: HeldOutLosses, rule: Any) -> int:
     """Return the size that a rule selects on the honest errors; see ``SelectionPath.choose``."""
     check_rule(rule)
     if is_size(rule):
-        return at_most(int(rule), found.sizes)
+        return largest_size_up_to(int(rule), found.sizes)
     errors = found.errors
     allowance = found.gaps_se(found.sizes[int(errors.argmin())])
     return found.sizes[int(places(rule, errors[None], lambda best: allowance[None])[0])]
 
 
-def is_by_chance(found: LeftOut, record: Honest, rule: Any) -> bool:
+def is_by_chance(found: HeldOutLosses, record: Honest, rule: Any) -> bool:
     """Return whether the best of several ways is, after correction, no better than no features.
 
     Among many ways, one often seems better by chance. With "one_se", the difference must exceed its
@@ -472,7 +474,7 @@ def is_by_chance(found: LeftOut, record: Honest, rule: Any) -> bool:
     return bool(record.error + margin >= record.empty_error)
 
 
-def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
+def attach(path: SelectionPath, found: HeldOutLosses) -> SelectionPath:
     """Return the path with the honest errors of its sizes."""
     errors = found.errors
     best = found.sizes[int(np.argmin(errors))]
@@ -481,7 +483,7 @@ def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
     return path.with_honest(dict(zip(found.sizes, rows, strict=True)), found.label)
 
 
-def told(found: LeftOut, size: int, rule: Any) -> Honest:
+def summarize(found: HeldOutLosses, size: int, rule: Any) -> Honest:
     """Build the ``Honest`` record for a selected size.
 
     A requested size, and the empty model, need no correction: no choice used the errors, unless the
@@ -490,10 +492,10 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
     place, each = found.sizes.index(size), by_size(found)
     error, spread = float(found.errors[place]), float(spreads(found)[place])
     figures = each[size]["figures"]
-    interval = around(error, spread, found.n_samples)
+    interval = interval_around(error, spread, found.n_samples)
     fixed = size == 0 or (is_size(rule) and not found.others)
     if not fixed or not error:
-        of = corrected(found, size if fixed else rule)
+        of = correct(found, size if fixed else rule)
         error, interval, figures = of.error, of.interval, of.figures
     return Honest(
         size,
@@ -501,7 +503,7 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
         float(found.errors_se[place]),
         interval,
         float(found.errors[0]),
-        found.yardstick,
+        found.metric,
         found.label,
         whole=found.whole,
         repeats=found.repeats,
@@ -511,7 +513,7 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
     )
 
 
-def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
+def by_size(found: HeldOutLosses) -> dict[int, dict[str, Any]]:
     """Return the uncorrected attributes of the record of each size."""
     figures = {} if found.figures is None else found.figures.every()
     rates_se = {} if found.figures is None else _rates_se(found, found.figures)
@@ -528,7 +530,7 @@ def by_size(found: LeftOut) -> dict[int, dict[str, Any]]:
     }
 
 
-def _rates_se(found: LeftOut, figures: ClassFigures) -> dict[str, Floats]:
+def _rates_se(found: HeldOutLosses, figures: ClassFigures) -> dict[str, Floats]:
     """Standard errors of rates by size, uncorrected."""
     made = {}
     for name, weights in (("error_rate", figures.weights), ("balanced_error", figures.balance)):
@@ -539,7 +541,7 @@ def _rates_se(found: LeftOut, figures: ClassFigures) -> dict[str, Floats]:
     return made
 
 
-def _is_balanced(found: LeftOut) -> bool:
+def _is_balanced(found: HeldOutLosses) -> bool:
     """Whether classes were weighed, or a threshold chosen."""
     if found.figures is None:
         return False
@@ -548,7 +550,7 @@ def _is_balanced(found: LeftOut) -> bool:
     return bool(len(found.figures.thresholds)) or not alike
 
 
-def table_at(found: LeftOut, name: str, place: int) -> tuple[tuple[float, ...], ...] | None:
+def table_at(found: HeldOutLosses, name: str, place: int) -> tuple[tuple[float, ...], ...] | None:
     """Return a table of the figures at one size; None if there is none."""
     tables = getattr(found.figures, name, ())
     return tuple(tuple(row) for row in tables[place].tolist()) if len(tables) else None
@@ -559,5 +561,9 @@ def at(path: SelectionPath, size: int, measure: str) -> Honest:
     step, empty = path.step(size), path.steps[0].honest_error
     error, se = step.honest_error, step.honest_error_se
     n = path.data.get("n_samples", math.inf)
-    interval = around(error, step.honest_spread, n) if error else (0.0, unseen(measure, n))
+    interval = (
+        interval_around(error, step.honest_spread, n)
+        if error
+        else (0.0, error_rate_bound(measure, n))
+    )
     return Honest(size, error, se, interval, empty, measure, path.validation)

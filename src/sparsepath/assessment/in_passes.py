@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from sparsepath.assessment.folds import Parts, Rows, parts_of
-from sparsepath.assessment.repetitions import FEW_SAMPLES, Repetition, Searched, Shorter
+from sparsepath.assessment.repetitions import FEW_SAMPLES, Repetition, RepetitionResult, Shorter
 from sparsepath.assessment.streamed_outputs import PartOutputs, linear_models
-from sparsepath.assessment.validation import wanted
+from sparsepath.assessment.validation import resolve_validation
 from sparsepath.data.classes import class_factors
 from sparsepath.data.moments import Cells
 from sparsepath.data.row_values import SourceRows
@@ -47,7 +47,7 @@ def parts_in_passes(estimator: Any, source: Source, groups: Any = None) -> Parts
     """
     if isinstance(beneath := estimator._validated, SharedValidation):
         return beneath.parts
-    asked = wanted(estimator, len(source))
+    asked = resolve_validation(estimator, len(source))
     if asked is None or len(source) <= FEW_SAMPLES:
         return None
     y, weights = SourceRows(source, getattr(estimator, "n_threads", None)).targets()
@@ -141,7 +141,9 @@ def shorter_in_passes(
     method ended if it determines it; None if there is no shared computation.
     """
 
-    def shorter(estimator: Any, repetitions: Sequence[Repetition]) -> Iterator[Searched | None]:
+    def shorter(
+        estimator: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[RepetitionResult | None]:
         outputs = PartOutputs(source, [test for _, test in parts.splits])
         for part in range(len(repetitions)):
             found = search(estimator, part)
@@ -152,6 +154,6 @@ def shorter_in_passes(
             outputs.add(part, linear_models(steps))
             subsets = {size: step.subset for size, step in steps.items()}
             errors = {size: step.error for size, step in steps.items()}
-            yield Searched(subsets, errors, partial(outputs, part), own=own)
+            yield RepetitionResult(subsets, errors, partial(outputs, part), own=own)
 
     return shorter

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp, xlogy
 
-from sparsepath.data.classes import coded, winners
+from sparsepath.data.classes import encode_targets, winners
 
 Floats: TypeAlias = NDArray[np.float64]
 TINY_MEAN = 1e-10  # what a predicted mean counts as that is not above zero
@@ -58,7 +58,7 @@ class Truth:
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         classes, index = np.unique(y, return_inverse=True)
-        return cls(coded(index, len(classes)), classes, index, query)
+        return cls(encode_targets(index, len(classes)), classes, index, query)
 
     def __getitem__(self, rows: NDArray[np.intp]) -> "Truth":
         """Return some of the samples."""
@@ -157,7 +157,7 @@ def tweedie(truth: Truth, outputs: Floats, power: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class Metric:
     """A metric: ``losses`` of samples and the name of their mean.
 
     ``by_part`` means that all samples of a part share one value, so that standard errors are
@@ -185,28 +185,28 @@ class Yardstick:
         return np.column_stack([self.losses(truth, out) for out in outputs.values()])
 
 
-YARDSTICKS = {
-    "squared": Yardstick("squared error", squared),
-    "absolute": Yardstick("absolute error", absolute),
-    "zero_one": Yardstick("error rate", zero_one),
-    "balanced": Yardstick("balanced error rate", zero_one, balanced=True),
-    "logistic": Yardstick("log loss", logistic),
-    "auc": Yardstick("AUC error", auc, by_part=True),
-    "ranking": Yardstick("pairwise squared error", ranking),
-    "concordance": Yardstick("concordance error", concordance, by_part=True),
-    "disagreement": Yardstick("ranking error", disagreement, by_part=True),
+METRICS = {
+    "squared": Metric("squared error", squared),
+    "absolute": Metric("absolute error", absolute),
+    "zero_one": Metric("error rate", zero_one),
+    "balanced": Metric("balanced error rate", zero_one, balanced=True),
+    "logistic": Metric("log loss", logistic),
+    "auc": Metric("AUC error", auc, by_part=True),
+    "ranking": Metric("pairwise squared error", ranking),
+    "concordance": Metric("concordance error", concordance, by_part=True),
+    "disagreement": Metric("ranking error", disagreement, by_part=True),
 }
 DEVIANCES = {1.0: "Poisson deviance", 2.0: "Gamma deviance"}
 
 
-def deviance(power: float) -> Yardstick:
+def deviance(power: float) -> Metric:
     """Return the metric of a Tweedie deviance; power 1 is Poisson, 2 is Gamma."""
     name = DEVIANCES.get(power, f"Tweedie deviance (power {power:g})")
-    return Yardstick(name, partial(tweedie, power=power))
+    return Metric(name, partial(tweedie, power=power))
 
 
 RATES = tuple(
-    YARDSTICKS[name].name for name in ("zero_one", "balanced", "auc", "disagreement", "concordance")
+    METRICS[name].name for name in ("zero_one", "balanced", "auc", "disagreement", "concordance")
 )
 
 

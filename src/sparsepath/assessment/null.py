@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from sparsepath.assessment import plots as pictures
 from sparsepath.assessment.metrics import Floats
-from sparsepath.assessment.out_of_sample import left_out
+from sparsepath.assessment.out_of_sample import held_out_losses
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
-    Searched,
+    RepetitionResult,
     check_repeats,
     data_by_rows,
     has_path,
@@ -228,14 +228,16 @@ def permutation_null(
 
 def _left_out(
     estimator: Any, X: Any, y: Any, given: Any, groups: Any, orders: list[Any]
-) -> Iterator[Searched]:
+) -> Iterator[RepetitionResult]:
     """Return errors on held-out samples in each order, for predictors without a criterion."""
     for order in (None, *orders):
         target = y if order is None else rows_of(y, order)
-        found = left_out(estimator, X, target, FOLDS, fit_params=given, groups=groups)
+        found = held_out_losses(estimator, X, target, FOLDS, fit_params=given, groups=groups)
         size = found.sizes[-1]
         error = {size: float(found.errors[-1])}
-        yield Searched({size: ()}, error, dict, f"{found.label} {found.yardstick} (honest error)")
+        yield RepetitionResult(
+            {size: ()}, error, dict, f"{found.label} {found.metric} (honest error)"
+        )
 
 
 def orders_of(y: Any, times: int, groups: Any = None, random_state: int = 0) -> list[Any]:
@@ -244,10 +246,10 @@ def orders_of(y: Any, times: int, groups: Any = None, random_state: int = 0) -> 
         raise InputError(f"n_permutations={times!r}; give a whole number from 1 up.")
     rng = np.random.default_rng(random_state)
     values = np.asarray(y)
-    return [shuffled(rng, values, groups) for _ in range(times)]
+    return [shuffle(rng, values, groups) for _ in range(times)]
 
 
-def shuffled(rng: np.random.Generator, y: NDArray[Any], groups: Any = None) -> Any:
+def shuffle(rng: np.random.Generator, y: NDArray[Any], groups: Any = None) -> Any:
     """Return the sample from which each sample gets its target: a random order, within groups if
     any.
 
@@ -281,5 +283,5 @@ def p_values(errors: Floats, null: Floats) -> tuple[float, Floats]:
     return float(adjusted.min()), adjusted
 
 
-def _errors(found: Searched, sizes: tuple[int, ...]) -> Floats:
+def _errors(found: RepetitionResult, sizes: tuple[int, ...]) -> Floats:
     return np.array([found.error(size) for size in sizes])

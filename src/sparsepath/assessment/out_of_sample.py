@@ -36,24 +36,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from sparsepath.assessment.calibration import CrossFitted, cross_fitted
+from sparsepath.assessment.calibration import CrossFittedCalibration, cross_fitted
 from sparsepath.assessment.folds import Rows, parts_of
-from sparsepath.assessment.metrics import YARDSTICKS, Floats, Truth, Yardstick, balancing
+from sparsepath.assessment.metrics import METRICS, Floats, Metric, Truth, balancing
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
-    Searched,
+    RepetitionResult,
     Shorter,
-    at_most,
     check_predicts,
     data_by_rows,
+    fill_sizes,
     has_path,
+    largest_size_up_to,
     repetitions,
     searches,
-    standing_in,
     with_groups,
 )
-from sparsepath.assessment.serial_correlation import err_alike
+from sparsepath.assessment.serial_correlation import error_correlation
 from sparsepath.assessment.thresholds import rule_of, thresholds
 from sparsepath.data.classes import class_weighted, winners
 from sparsepath.data.sources import Source
@@ -70,7 +70,7 @@ BINS = 10  # of probabilities, for a reliability curve
 MOST_PAIRED = 1000  # samples up to which pairs are kept: with more, the choice hardly matters
 
 
-class AskedToEndError(KeyboardInterrupt):
+class StopRequestedError(KeyboardInterrupt):
     """A callback stopped the work; equivalent to Ctrl-C."""
 
 
@@ -132,7 +132,7 @@ class ClassFigures:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class HeldOutLosses:
     """Losses of held-out samples, by size."""
 
     sizes: tuple[int, ...]  # ascending
@@ -141,7 +141,7 @@ class LeftOut:
     # (n,): samples that hang together: those of a group, or of a part that has one figure for all.
     clusters: NDArray[np.intp]
     label: str  # how parts were left out, as "10-fold"
-    yardstick: str  # what is measured
+    metric: str  # what is measured
     # (K,): by what the errors of parts vary more than the samples in them explain: the variance of
     # what models of other samples err. Zero where it cannot be told.
     between: Floats = field(default_factory=lambda: np.zeros(0))
@@ -163,7 +163,7 @@ class LeftOut:
     # Which way of doing the procedure this is, if there are several, and the others.
     way: Any = None
     searcher: Any = None  # the estimator of its search
-    others: "tuple[LeftOut, ...]" = ()
+    others: "tuple[HeldOutLosses, ...]" = ()
     place: int = 0  # of this way among all of them, in the order of preference
 
     def __post_init__(self) -> None:
@@ -215,7 +215,7 @@ class LeftOut:
             return np.full(off.shape[1], np.nan)
         return np.sqrt(np.square(totals).sum(0) * n / (n - 1))
 
-    def with_losses(self, losses: Floats, weights: Floats) -> "LeftOut":
+    def with_losses(self, losses: Floats, weights: Floats) -> "HeldOutLosses":
         """Return other losses of the same samples and clusters."""
         weights = np.where(self.known, weights, 0.0)
         others = np.where(self.known[:, None], losses, np.nan)
@@ -255,27 +255,27 @@ class Ways(Protocol):
 
     estimators: Mapping[Any, Any]  # those to be searched with in every part, by name
     names: Sequence[Any]  # of the ways, the preferred one first
-    # Of outputs that are logarithms of odds, whatever the search minimises; None: see yardstick_of.
-    yardstick: Yardstick | None
+    # Of outputs that are logarithms of odds, whatever the search minimises; None: see metric_of.
+    metric: Metric | None
 
     def outputs(
-        self, name: Any, found: Searched, train: Rows, test: Rows
+        self, name: Any, found: RepetitionResult, train: Rows, test: Rows
     ) -> Mapping[Any, Mapping[int, Floats]]:
         """Return, for every way based on one of the searches, the outputs of its models by size."""
         ...
 
 
-class OneWay:
+class SingleProcedure:
     """A procedure that is done in one way."""
 
-    yardstick: Yardstick | None = None
+    metric: Metric | None = None
 
     def __init__(self, estimator: Any) -> None:
         self.estimators: Mapping[Any, Any] = {None: estimator}
         self.names: Sequence[Any] = (None,)
 
     def outputs(
-        self, name: Any, found: Searched, train: Rows, test: Rows
+        self, name: Any, found: RepetitionResult, train: Rows, test: Rows
     ) -> Mapping[Any, Mapping[int, Floats]]:
         return {None: found.outputs(test)}
 
@@ -289,7 +289,7 @@ class _Tried:
     ends: list[int | None] = field(default_factory=list)
     subsets: list[Mapping[int, tuple[int, ...]]] = field(default_factory=list)
 
-    def add(self, test: Rows, outputs: Mapping[int, Floats], one: Searched) -> None:
+    def add(self, test: Rows, outputs: Mapping[int, Floats], one: RepetitionResult) -> None:
         self.ends.append(one.own)
         self.subsets.append(one.subsets)
         self.parts.append((test, outputs))
@@ -301,10 +301,10 @@ class JudgedWay:
 
     parts: Parts
     losses: list[tuple[Rows, Floats]]  # of every part
-    scale: CrossFitted
+    scale: CrossFittedCalibration
 
 
-def left_out(
+def held_out_losses(
     estimator: Any,
     X: Any,
     y: Any,
@@ -314,7 +314,7 @@ def left_out(
     paths: Mapping[Any, Any] | None = None,
     fit_params: Mapping[str, Any] | None = None,
     groups: Any = None,
-    yardstick: str | None = None,
+    metric: str | None = None,
     told: Callable[[int, int], object] | None = None,
     keep: bool = False,
     likely: Sequence[int] = (),
@@ -322,7 +322,7 @@ def left_out(
     repeats: int | None = 1,
     choose: Any = "min",
     shorter: Shorter | None = None,
-) -> LeftOut:
+) -> HeldOutLosses:
     """Repeat the procedure with each part of the data held out.
 
     The estimator is cloned. A plain predictor has one size, the number of columns that it usually
@@ -351,13 +351,13 @@ def left_out(
     n, in_passes = len(y), isinstance(X, Source)
     classes = is_classifier(estimator)
     ways = _ways_of(estimator, X, y, given)
-    own_stick = ways.yardstick or yardstick_of(estimator)
-    stick = own_stick if yardstick is None else YARDSTICKS[yardstick]
-    query = groups if stick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
+    own_metric = ways.metric or metric_of(estimator)
+    scoring = own_metric if metric is None else METRICS[metric]
+    query = groups if scoring in (METRICS["ranking"], METRICS["disagreement"]) else None
     truth = Truth.of(y, is_class=classes, query=query)
     if repeats is None and isinstance(validation, Integral):
         repeats = repetitions(estimator, n, X.shape[1], int(validation))
-    repeats = 1 if stick.by_part or repeats is None else repeats
+    repeats = 1 if scoring.by_part or repeats is None else repeats
     found = parts_of(validation, X, y, groups, weight, classes=classes, repeats=repeats)
     splits, clusters = found.splits, found.clusters.copy()
     done = {}
@@ -368,11 +368,11 @@ def left_out(
         mine = partial(shorter, each) if in_passes and shorter is not None else None
         done[name] = searches(each, X, y, given, again, truth.classes, mine)
     tried: dict[Any, _Tried] = {}
-    waiting = list[tuple[Rows, Rows, Mapping[Any, Searched]]]()
+    waiting = list[tuple[Rows, Rows, Mapping[Any, RepetitionResult]]]()
     with Interruptible(keep=lambda: keep and _tell(tried, waiting)):
         for i, (train, test) in enumerate(splits):
             if told is not None and told(i, len(splits)):
-                raise AskedToEndError
+                raise StopRequestedError
             found_here = {name: next(each) for name, each in done.items()}
             if in_passes:  # one pass for the predictions of all parts
                 waiting.append((train, test, found_here))
@@ -387,12 +387,12 @@ def left_out(
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     by_class = _by_class(estimator, truth, weight)
     # What a calibration weighs by: classes alike, if the decision is to be good in each of them.
-    sides = balancing(truth, by_class) if yardstick_of(estimator).balanced else by_class
+    sides = balancing(truth, by_class) if metric_of(estimator).balanced else by_class
     folds = len(splits) // found.repeats
-    logits = stick == YARDSTICKS["logistic"] or ways.yardstick is not None
+    logits = scoring == METRICS["logistic"] or ways.metric is not None
     calibrated = has_path(estimator) and not logits and _is_calibrated(estimator)
 
-    def judged(way: Any, of: _Tried) -> tuple[LeftOut, JudgedWay]:
+    def judged(way: Any, of: _Tried) -> tuple[HeldOutLosses, JudgedWay]:
         parts, usual = of.parts, _usual(of.ends)
         if not has_path(estimator):
             parts = _against_none(parts, truth, [train for train, _ in splits[:count]], given)
@@ -402,35 +402,35 @@ def left_out(
         wanted = sizes if paths is None or of.name not in paths else paths[of.name].sizes
         if wanted is None:
             wanted = sorted({size for _, outputs in parts for size in outputs})
-        parts = [(test, standing_in(outputs, wanted)) for test, outputs in parts]
+        parts = [(test, fill_sizes(outputs, wanted)) for test, outputs in parts]
         losses, counts, by_part = np.zeros((n, len(wanted))), np.zeros(n), []
         together = clusters.copy()
-        scale, decided = CrossFitted.none(parts), parts
+        scale, decided = CrossFittedCalibration.none(parts), parts
         if calibrated and truth.classes is not None and truth.index is not None:
             repeats = len(parts) // folds if len(parts) % folds == 0 else 1
             scale = cross_fitted(parts, truth.index, sides, len(truth.classes), repeats)
             decided = scale.moved(parts)
-        for part, (test, outputs) in enumerate(decided if stick.decides else parts):
-            chosen = stick.by_size(truth[test], outputs)
+        for part, (test, outputs) in enumerate(decided if scoring.decides else parts):
+            chosen = scoring.by_size(truth[test], outputs)
             seen, rows = ~np.isnan(chosen[:, 0]), test
             if not seen.all():
                 rows, chosen = test[seen], chosen[seen]
             losses[rows] += chosen
             counts[rows] += 1
             by_part.append((rows, chosen))
-            if stick.by_part:
+            if scoring.by_part:
                 together[test] = n + part
         if not (counts == 1).all():
             losses /= np.maximum(counts, 1)[:, None]
             losses[counts == 0] = np.nan
-        weights = _weights(by_class, truth, stick, counts > 0)
-        made = LeftOut(
+        weights = _weights(by_class, truth, scoring, counts > 0)
+        made = HeldOutLosses(
             tuple(wanted),
             losses,
             weights,
             together,
             label,
-            stick.name,
+            scoring.name,
             figures=class_figures(decided, truth, weight),
             whole=whole,
             own=ended,
@@ -441,13 +441,13 @@ def left_out(
         return made, JudgedWay(parts, by_part, scale)
 
     each_way = [judged(way, tried[way]) for way in ways.names]
-    best = preferred([made for made, _ in each_way], choose)
+    best = preferred_way([made for made, _ in each_way], choose)
     first, of = each_way.pop(best)
     parts, by_part = of.parts, of.losses
     neighbours: dict[int, float] = {}
-    if found.at_random and stick != YARDSTICKS["concordance"]:  # dealt as if rows were strangers
+    if found.at_random and scoring != METRICS["concordance"]:  # dealt as if rows were strangers
         once = parts[:folds]
-        neighbours = err_alike(once, truth, found.clusters, logits=logits)
+        neighbours = error_correlation(once, truth, found.clusters, logits=logits)
     figures = first.figures
     if figures is not None:
         decided = of.scale.moved(parts)
@@ -465,7 +465,7 @@ def left_out(
             offsets=of.scale.whole.offsets,
             **_probabilities(parts, truth, weight, of.scale),
         )
-    if not stick.by_part:
+    if not scoring.by_part:
         first = replace(first, between=_between(by_part, first.weights, first.clusters))
     return replace(
         first,
@@ -478,10 +478,14 @@ def left_out(
 
 
 def _add(
-    tried: dict[Any, _Tried], ways: Ways, train: Rows, test: Rows, found: Mapping[Any, Searched]
+    tried: dict[Any, _Tried],
+    ways: Ways,
+    train: Rows,
+    test: Rows,
+    found: Mapping[Any, RepetitionResult],
 ) -> None:
     """Add a part to every way; all ways have the same parts after Ctrl-C."""
-    new: list[tuple[Any, Any, Mapping[int, Floats], Searched]] = []
+    new: list[tuple[Any, Any, Mapping[int, Floats], RepetitionResult]] = []
     for name, one in found.items():
         outputs = ways.outputs(name, one, train, test)
         new += [(way, name, of, one) for way, of in outputs.items()]
@@ -493,13 +497,13 @@ def _ways_of(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> Ways:
     several: Ways | None = None
     if hasattr(estimator, "_ways"):
         several = estimator._ways(X, y, given)
-    return several or OneWay(estimator)
+    return several or SingleProcedure(estimator)
 
 
-def preferred(ways: Sequence[LeftOut], rule: Any) -> int:
+def preferred_way(ways: Sequence[HeldOutLosses], rule: Any) -> int:
     """Return the way that a rule prefers; see the module docstring."""
     if is_size(rule):
-        at = [way.sizes.index(at_most(int(rule), way.sizes)) for way in ways]
+        at = [way.sizes.index(largest_size_up_to(int(rule), way.sizes)) for way in ways]
     else:
         at = [int(way.errors.argmin()) for way in ways]
     errors = np.array([[way.errors[k] for way, k in zip(ways, at, strict=True)]])
@@ -535,12 +539,12 @@ def _tell(tried: Mapping[Any, _Tried], waiting: Sequence[tuple[Rows, Rows, Any]]
     return len(tests) > 1 and sum(map(len, tests)) >= FEWEST
 
 
-def yardstick_of(estimator: Any) -> Yardstick:
+def metric_of(estimator: Any) -> Metric:
     """Return the metric of an estimator, which may define it itself."""
-    name = getattr(estimator, "_yardstick", None)
+    name = getattr(estimator, "_metric", None)
     if name is None:
         name = "zero_one" if is_classifier(estimator) else "squared"
-    return name if isinstance(name, Yardstick) else YARDSTICKS[name]
+    return name if isinstance(name, Metric) else METRICS[name]
 
 
 def _against_none(parts: Parts, truth: Truth, trains: Sequence[Rows], given: Any) -> Parts:
@@ -563,7 +567,10 @@ def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) 
     """Return the between-fold variance that sampling within folds does not explain."""
     means, noise = [], []
     for rows, losses in parts:
-        own, share = LeftOut((), losses, weights[rows], clusters[rows], "", ""), weights[rows].sum()
+        own, share = (
+            HeldOutLosses((), losses, weights[rows], clusters[rows], "", ""),
+            weights[rows].sum(),
+        )
         if len(parts) < 2 or not share > 0:
             return np.zeros(losses.shape[1])
         mean = own.weights @ losses / share
@@ -582,13 +589,11 @@ def _by_repeat(parts: list[tuple[Rows, Floats]], weights: Floats, folds: int) ->
     return rows[: repeats * folds].reshape(repeats, folds, rows.shape[1]).sum(1)
 
 
-def _weights(
-    given: Floats, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]
-) -> Floats:
+def _weights(given: Floats, truth: Truth, metric: Metric, counted: NDArray[np.bool_]) -> Floats:
     weights = np.where(counted, given, 0.0)
     if not counted.any():
         raise InputError("no held-out part has two samples to compare; use fewer parts.")
-    if yardstick.balanced:
+    if metric.balanced:
         weights = balancing(truth, weights)
     total = weights.sum()
     if not total > 0:
@@ -626,7 +631,7 @@ def class_figures(parts: Parts, truth: Truth, weights: Floats) -> ClassFigures |
     n, n_sizes = len(weights), len(parts[0][1])
     mistakes, counts = np.zeros((n, n_sizes)), np.zeros(n)
     for test, outputs in parts:
-        mistakes[test] += YARDSTICKS["zero_one"].by_size(truth[test], outputs)
+        mistakes[test] += METRICS["zero_one"].by_size(truth[test], outputs)
         counts[test] += 1
     mistakes = np.where(counts[:, None] > 0, mistakes / np.maximum(counts, 1)[:, None], np.nan)
     scores = list[PartScores]()
@@ -643,7 +648,7 @@ def class_figures(parts: Parts, truth: Truth, weights: Floats) -> ClassFigures |
 
 
 def _probabilities(
-    parts: Parts, truth: Truth, weights: Floats, scale: CrossFitted
+    parts: Parts, truth: Truth, weights: Floats, scale: CrossFittedCalibration
 ) -> dict[str, Any]:
     """Return by size the losses of the probabilities, and with two classes their reliability."""
     assert truth.index is not None
@@ -681,7 +686,7 @@ def _areas(parts: Parts, truth: Truth, weights: Floats) -> Floats | None:
     for test, outputs in parts:
         second, weight = truth.index[test] == 1, float(weights[test].sum())
         if not second.all() and second.any() and weight > 0:
-            areas += weight * (1.0 - YARDSTICKS["auc"].by_size(truth[test], outputs)[0])
+            areas += weight * (1.0 - METRICS["auc"].by_size(truth[test], outputs)[0])
             total += weight
     return areas / total if total > 0 else np.full(len(areas), np.nan)
 

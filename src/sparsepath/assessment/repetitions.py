@@ -25,7 +25,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.metrics import Floats
 from sparsepath.assessment.streamed_outputs import PartOutputs, linear_models
-from sparsepath.data.opening import taken
+from sparsepath.data.opening import as_source
 from sparsepath.data.row_values import SourceRows
 from sparsepath.data.sources import Source, is_source
 from sparsepath.errors import InputError, PathWarning
@@ -60,7 +60,7 @@ class Repetition:
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class RepetitionResult:
     """Result of a repetition."""
 
     # By size: the columns of the model of each size; one size only if there is no path.
@@ -76,16 +76,16 @@ class Searched:
 
     def subset(self, size: int) -> tuple[int, ...]:
         """Return the columns of the largest model up to this size."""
-        return self.subsets[at_most(size, self.subsets)]
+        return self.subsets[largest_size_up_to(size, self.subsets)]
 
     def error(self, size: int) -> float:
         """Return the criterion of the largest model up to this size."""
-        return self.errors[at_most(size, self.errors)]
+        return self.errors[largest_size_up_to(size, self.errors)]
 
 
 # For data that are read in passes: what an estimator finds in repetitions; None where there is no
 # shorter way than to fit it.
-Shorter = Callable[[Any, Sequence[Repetition]], Iterator[Searched | None]]
+Shorter = Callable[[Any, Sequence[Repetition]], Iterator[RepetitionResult | None]]
 
 
 def searches(
@@ -95,8 +95,8 @@ def searches(
     given: Given,
     repetitions: Sequence[Repetition],
     classes: NDArray[Any] | None = None,
-    shorter: Callable[[Sequence[Repetition]], Iterator[Searched | None]] | None = None,
-) -> Iterator[Searched]:
+    shorter: Callable[[Sequence[Repetition]], Iterator[RepetitionResult | None]] | None = None,
+) -> Iterator[RepetitionResult]:
     """Yield the result of the procedure for each repetition.
 
     ``X`` and ``y`` are data with selectable rows (``by_rows``), ``given`` the other arguments of
@@ -144,14 +144,16 @@ def _model(quiet: Any, X: Any, y: Any, given: Given, repetition: Repetition) -> 
     if (values == values[0]).all():  # nothing to learn: the constant itself
         return values[:1]
     if isinstance(X, Source):
-        return fitted(quiet, X.taken(repetition.rows, inside), None, given, repetition.rows, len(y))
-    return fitted(quiet, part, inside, given, repetition.rows, len(y))
+        return fit_clone(
+            quiet, X.taken(repetition.rows, inside), None, given, repetition.rows, len(y)
+        )
+    return fit_clone(quiet, part, inside, given, repetition.rows, len(y))
 
 
-def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
+def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> RepetitionResult:
     """Return the outputs of a model; ``X`` are all rows."""
     if isinstance(model, np.ndarray):
-        return Searched(
+        return RepetitionResult(
             {0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(_constant(model, classes), len(rows), 0)}
         )
     last = last_step(model)
@@ -183,7 +185,7 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
         return _outputs_of(last, model[:-1].transform(part) if first else part, classes)
 
     own = getattr(last, "_own_size", None)
-    return Searched(subsets, errors, outputs, criterion, own)
+    return RepetitionResult(subsets, errors, outputs, criterion, own)
 
 
 def is_plain(y: Floats, repetition: Repetition) -> bool:
@@ -200,7 +202,7 @@ def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
     return np.where(value == columns, 1.0, -1.0)
 
 
-def fitted(
+def fit_clone(
     estimator: Any, X: Any, y: Any, given: Given, rows: Rows | None = None, n: int | None = None
 ) -> Any:
     """Return a clone fitted without warnings; arguments with an entry per sample are cut to rows.
@@ -320,7 +322,7 @@ def data_by_rows(
         return by_rows(X), by_rows(y), given, given.get("sample_weight")
     weights = given.pop("sample_weight", None)
     if not isinstance(X, Source) or y is not None or weights is not None:
-        X = taken(X, y, weights)
+        X = as_source(X, y, weights)
     y, weights = SourceRows(X).targets()
     weights = None if (weights == 1).all() else weights
     if len(y) <= FEW_SAMPLES or X.shape[0] * X.shape[1] <= loaded:
@@ -385,12 +387,12 @@ def _in_order(scores: Floats, model: Any, classes: NDArray[Any] | None) -> Float
     return whole
 
 
-def at_most(size: int, found: Iterable[int]) -> int:
+def largest_size_up_to(size: int, found: Iterable[int]) -> int:
     """Return the largest available size up to this one; the smallest if all are larger."""
     known = sorted(found)
     return max((k for k in known if k <= size), default=known[0])
 
 
-def standing_in(found: Mapping[int, Floats], sizes: Sequence[int]) -> dict[int, Floats]:
+def fill_sizes(found: Mapping[int, Floats], sizes: Sequence[int]) -> dict[int, Floats]:
     """Return an entry for each size; a missing size takes the next smaller one."""
-    return {k: found[k if k in found else at_most(k, found)] for k in sizes}
+    return {k: found[k if k in found else largest_size_up_to(k, found)] for k in sizes}

@@ -25,7 +25,7 @@ MUCH = 0.1  # and the correlation from which it matters
 LITTLE = 0.01  # part of the squares of e; less than this is nothing left of them
 
 
-def err_alike(
+def error_correlation(
     parts: Sequence[tuple[NDArray[np.intp], Mapping[int, Floats]]],
     truth: Truth,
     clusters: NDArray[np.intp],

@@ -34,7 +34,7 @@ from sparsepath.assessment.metrics import Floats
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
-    Searched,
+    RepetitionResult,
     check_repeats,
     data_by_rows,
     has_path,
@@ -275,7 +275,7 @@ def stability(
     halves = halves_of(estimator, y, n_halves, groups, random_state)
     check_repeats(estimator)
     done = searches(estimator, X, y, given, halves)
-    found: list[Searched] = []
+    found: list[RepetitionResult] = []
     with Interruptible(keep=lambda: len(found) > 1):
         while len(found) < n_halves:
             if callback is not None and callback(len(found), n_halves) and len(found) > 1:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sparsepath.assessment.calibration import CrossFitted, Part
+from sparsepath.assessment.calibration import CrossFittedCalibration, Part
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats, Indices, floats
 
@@ -84,7 +84,11 @@ def best_threshold(scores: Floats, index: Indices, weights: Floats, rule: Rule) 
 
 
 def thresholds(
-    parts: Sequence[Part], index: Indices, weights: Floats, rule: Rule, scale: CrossFitted
+    parts: Sequence[Part],
+    index: Indices,
+    weights: Floats,
+    rule: Rule,
+    scale: CrossFittedCalibration,
 ) -> tuple[Floats, list[Part]]:
     """Return by size the final threshold, and the parts with thresholds of the others
     subtracted.

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from sparsepath.assessment.folds import Parts
-from sparsepath.assessment.honest import Honest, attach, is_by_chance, told
+from sparsepath.assessment.honest import Honest, attach, is_by_chance, summarize
 from sparsepath.assessment.leaks import is_lag, leak_of
-from sparsepath.assessment.out_of_sample import FEWEST, LeftOut, left_out
+from sparsepath.assessment.out_of_sample import FEWEST, HeldOutLosses, held_out_losses
 from sparsepath.assessment.repetitions import Shorter
 from sparsepath.data.fit_arguments import Given
 from sparsepath.data.sources import is_source
@@ -24,7 +24,7 @@ ON_ROWS_LEFT_OUT = "on rows left out"
 NEVER_PREDICTED = "for rows left out the model never predicts class "
 
 
-def validated(
+def validate(
     estimator: Any,
     path: SelectionPath,
     rule: Any,
@@ -59,14 +59,14 @@ def validated(
     validation: Any = parts
     if parts is None:
         rows = given.X if is_source(given.X) else np.asarray(given.y)
-        validation = wanted(estimator, len(rows))
+        validation = resolve_validation(estimator, len(rows))
     if validation is None:
         return path, None
     auto = is_auto(estimator)
     found = None
     try:
         with Interruptible():
-            found = left_out(
+            found = held_out_losses(
                 estimator,
                 given.X,
                 given.y,
@@ -107,7 +107,7 @@ def validated(
         if second is not None:
             path = path.replaced(steps=second.steps, _models=dict(second.models))
             (accept or vars(estimator).update)(second.fitted)
-    path, record = judged(path.moved(offsets), found, rule)
+    path, record = attach_honest_error(path.moved(offsets), found, rule)
     if record is not None and not hasattr(estimator, "_at_sizes"):  # that one looks by itself
         _warn_of_leak(estimator, path, record, given)
     if record is not None and record.size:
@@ -154,7 +154,7 @@ def is_auto(estimator: Any) -> bool:
     return isinstance(validation, str) and validation == BY_ITSELF
 
 
-def wanted(estimator: Any, n_samples: int) -> Any:
+def resolve_validation(estimator: Any, n_samples: int) -> Any:
     """Return the validation of the estimator for n samples; None: there is none."""
     validation, auto = getattr(estimator, "validation", None), is_auto(estimator)
     if validation is not None and not hasattr(estimator, "predict"):
@@ -180,8 +180,8 @@ def wanted(estimator: Any, n_samples: int) -> Any:
     return validation
 
 
-def judged(
-    path: SelectionPath, found: LeftOut | None, rule: Any
+def attach_honest_error(
+    path: SelectionPath, found: HeldOutLosses | None, rule: Any
 ) -> tuple[SelectionPath, Honest | None]:
     """Return the path with honest errors, and the record of the size that the rule selects.
 
@@ -199,9 +199,9 @@ def judged(
             f"use only the completed parts ({found.label})."
         )
     path = attach(path, found)
-    record = told(found, path.settle(rule), rule)
+    record = summarize(found, path.settle(rule), rule)
     if is_by_chance(found, record, rule):
-        record = told(found, 0, rule)
+        record = summarize(found, 0, rule)
     if record.neighbours is not None:
         warn_user(
             f"{NEIGHBOURS} ({record.neighbours:.2f}), so that the honest error is too optimistic. "

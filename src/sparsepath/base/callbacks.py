@@ -33,7 +33,7 @@ __all__ = [
 Callback = Callable[[SelectionPath], object] | None
 
 
-class Nobody:
+class NoCallbacks:
     """Callback context of a fit without callbacks."""
 
     def call_on_fit_task_end(self, **_: Any) -> bool:
@@ -44,7 +44,7 @@ class Nobody:
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
     """Return scikit-learn's callback context for a new fit, if there are callbacks."""
     if not (listeners(estimator) or hasattr(estimator, "_parent_callback_ctx")):
-        return Nobody()
+        return NoCallbacks()
     context = estimator._init_callback_context(max_subtasks=subtasks)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     return context

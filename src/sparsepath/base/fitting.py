@@ -29,7 +29,7 @@ ARGUMENTS = {
 IN_PASSES = "SparseRLSRegressor, SparseRLSClassifier, GraftingRegressor and GraftingClassifier"
 
 
-def explained(fit: Fit) -> Fit:
+def document_fit(fit: Fit) -> Fit:
     """Decorate a ``fit``: add shared descriptions of undocumented arguments to its docstring."""
     first, *_ = texts.sections(fit.__doc__ or "")
     if any(first[1]):  # python -OO has none
@@ -69,7 +69,7 @@ def fitting(fit: Fit) -> Fit:
     already set when the exception was raised (a warning turned into an error), it stays.
     scikit-learn's callbacks are torn down in all cases.
     """
-    managed = with_callbacks(explained(fit))
+    managed = with_callbacks(document_fit(fit))
 
     @functools.wraps(fit)
     def all_or_nothing(estimator: Any, *given: Any, **named: Any) -> Any:

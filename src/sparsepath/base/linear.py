@@ -7,7 +7,7 @@ import numpy as np
 from sparsepath.base.selector import PathSelector
 
 
-class LinearFace(PathSelector):
+class LinearModelMixin(PathSelector):
     """Mixin that sets ``coef_`` and ``intercept_``: a vector and a number for one target.
 
     Otherwise ``coef_`` has one row per target or class (one row for two classes).

@@ -41,7 +41,7 @@ from sparsepath.system.interrupts import Stop, is_interrupt
 UNSAID = ("callback", "checkpoint", "memory_budget", "n_jobs", "n_threads", "random_state")
 
 
-def opened(estimator: Any, X: Any, y: Any, **more: Any) -> tuple[Given, Any]:
+def open_fit(estimator: Any, X: Any, y: Any, **more: Any) -> tuple[Given, Any]:
     """Return the raw fit arguments, with checked weights, and the checked features."""
     check_shared(estimator)
     features = check_features(estimator, X, reset=True)
@@ -137,7 +137,7 @@ def _nothing() -> None:
     """Raise an error: the search has ended and its state was released."""
 
 
-class _AskedToStopError(Exception):
+class _StopRequestedError(Exception):
     """Raised to stop a search that has no other way to stop."""
 
 
@@ -189,7 +189,7 @@ class Run:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, _AskedToStopError):
+        if isinstance(error, _StopRequestedError):
             return True
         if interrupted := is_interrupt(error):
             self.stopped = Stop.INTERRUPTED
@@ -265,7 +265,7 @@ class Run:
     def check(self, name: str = "") -> None:
         """Like ``tell``, but raise an exception to stop the search."""
         if self.tell(name):
-            raise _AskedToStopError
+            raise _StopRequestedError
 
     def settle(self) -> Any:
         """Create the path, choose a size, and set all fitted attributes at once."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sparsepath.assessment.folds import check_validation
 from sparsepath.assessment.honest import Honest
-from sparsepath.assessment.validation import BY_ITSELF, validated
+from sparsepath.assessment.validation import BY_ITSELF, validate
 from sparsepath.base.callbacks import Callback, CallbackSupportMixin
 from sparsepath.data.fit_arguments import Given
 from sparsepath.data.validation import check_features
@@ -56,7 +56,7 @@ class PathSelector(SelectorMixin):
     n_features_in_: int
     honest_: Honest | None
     _n_folds = 10  # of the default validation
-    _validated = validated
+    _validated = validate
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Say what parameters of other selectors are called here."""
@@ -179,7 +179,7 @@ class PathSelector(SelectorMixin):
         return np.isin(np.arange(self.n_features_in_), self.selected_)
 
 
-class TakesSparse(BaseEstimator):
+class SparseInputMixin(BaseEstimator):
     """Mixin of estimators that accept sparse matrices."""
 
     def __sklearn_tags__(self) -> Any:
@@ -189,7 +189,7 @@ class TakesSparse(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class SearchingSelector(PathSelector, CallbackSupportMixin, TakesSparse):
+class SearchingSelector(PathSelector, CallbackSupportMixin, SparseInputMixin):
     """Base class of selectors with the parameters of a search."""
 
     _n_folds = 5

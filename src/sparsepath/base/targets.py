@@ -56,7 +56,7 @@ def weights_of(sample_weight: Any, n_samples: int) -> Floats | None:
     return check_weights(sample_weight, n_samples)
 
 
-class RegressorFace(RegressorMixin):
+class PathRegressorMixin(RegressorMixin):
     """Mixin of regressors; ``_scores`` of the estimator returns n x T numbers."""
 
     _several = False  # whether it takes several targets at once
@@ -96,7 +96,7 @@ def check_threshold(estimator: Any, n_classes: int) -> None:
         raise InputError(f"threshold is for two classes, and y has {n_classes}.")
 
 
-class ClassifierFace(ClassifierMixin):
+class PathClassifierMixin(ClassifierMixin):
     """Mixin of classifiers; ``_scores`` has one column per class, or one for two classes.
 
     Attributes

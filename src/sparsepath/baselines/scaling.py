@@ -113,7 +113,7 @@ def scaling_path(
     with Run(call, given, A, method="baseline", found=found) as run:
         for _ in range(restarts):
             start = np.where(varies, rng.integers(0, levels + 1, A.shape[1]), 0)
-            for scaling in walk(lambda b: judged(estimator, Z, t, b), start, levels):
+            for scaling in walk(lambda b: training_error(estimator, Z, t, b), start, levels):
                 subset = tuple(np.flatnonzero(scaling).tolist())
                 if len(subset) > most:
                     continue
@@ -125,7 +125,7 @@ def scaling_path(
     return run.path()
 
 
-def judged(estimator: Any, Z: Floats, t: Floats, scaling: Floats) -> tuple[float, Floats]:
+def training_error(estimator: Any, Z: Floats, t: Floats, scaling: Floats) -> tuple[float, Floats]:
     """The training error of a model with scaled features, and its gradient by the scalings."""
     model = clone(estimator).fit(Z * scaling, t)
     off = t - np.asarray(model.predict(Z * scaling), dtype=float).ravel()

@@ -147,7 +147,7 @@ def _alike(pairs: list[tuple[str, str]]) -> list[Remark]:
     return [Remark(names, "a copy of another column", False, said)]
 
 
-def unused(preparation: Any) -> list[Remark]:
+def uninformative_columns(preparation: Any) -> list[Remark]:
     """Columns without information; the preparation itself reports them."""
     lost = [feature for feature in preparation.features_ if not feature.labels]
     told = {"no value at all": [f.name for f in lost if f.is_empty]}

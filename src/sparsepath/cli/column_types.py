@@ -15,7 +15,7 @@ Categorical = tuple[str, ...]  # columns, or patterns of them
 Ordered = tuple[tuple[str, tuple[str, ...]], ...]  # and their values from low to high
 
 
-def retyped(table: Table, categorical: Categorical, ordered: Ordered) -> Table:
+def convert_types(table: Table, categorical: Categorical, ordered: Ordered) -> Table:
     """Return the table with columns converted to categorical or ordered."""
     orders = {
         name: order

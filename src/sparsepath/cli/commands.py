@@ -16,8 +16,8 @@ from sparsepath.cli.options import (
     Command,
     DescribedArgument,
     examples,
+    format_list,
     list_of_methods,
-    listed,
     method_options,
     options,
 )
@@ -183,7 +183,7 @@ def _report(outcome: Any, arguments: Any) -> None:
     from sparsepath.report import answer
 
     pickled = arguments.model_format == "joblib"
-    more = {results.PICKLED: results.pickled(outcome.model)} if pickled else {}
+    more = {results.PICKLED: results.pickle_estimator(outcome.model)} if pickled else {}
     out = arguments.out
     files = results.write_results(outcome, out, more) if out is not None else {}
     for note in outcome.notes:
@@ -288,7 +288,7 @@ def predict(arguments: Any) -> None:
         "export result/model.json --to c --out model.c",
         "export result/model.json --to sql --size 2",
         "export result/model.json --to onnx --dtype float --out model.onnx",
-        then=listed("Languages:", LANGUAGES),
+        then=format_list("Languages:", LANGUAGES),
     ),
 )
 def export(arguments: Any) -> None:
@@ -333,7 +333,7 @@ def report(arguments: Any) -> None:
     """Write the HTML report of a saved path."""
     from sparsepath.cli import results
     from sparsepath.path.selection_path import SelectionPath
-    from sparsepath.report import page, summary, told
+    from sparsepath.report import page, sentences, summary
     from sparsepath.system.files import replacing
 
     path, out = arguments.path, arguments.page
@@ -344,7 +344,7 @@ def report(arguments: Any) -> None:
         raise FileError(f"{path} is a folder; {there}.")
     found = SelectionPath.load(path)
     chosen = found.choose("one_se" if arguments.size is None else arguments.size)
-    answer = told(found, chosen)
+    answer = sentences(found, chosen)
     made = summary(found, title=f"Which few features: {path}", answer=answer, chosen=chosen)
     with replacing(out) as stream:
         stream.write(page(made))

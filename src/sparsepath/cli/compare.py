@@ -14,7 +14,7 @@ from rich.text import Text
 from sparsepath.cli.column_checks import look
 from sparsepath.cli.input import Problem
 from sparsepath.cli.output import ProgressBar, say
-from sparsepath.cli.rerun import ABOUT, RUN, written
+from sparsepath.cli.rerun import ABOUT, RUN, run_file
 from sparsepath.cli.results import command, picture, without_formulas
 from sparsepath.cli.select import warnings_as_notes
 from sparsepath.data.readers import write_table
@@ -157,6 +157,6 @@ def write(found: Comparison, folder: Path, data: Path) -> dict[str, Path]:
         write_table(stage / "compare.csv", without_formulas(columns))
         (stage / "compare.json").write_text(json.dumps(record), encoding="utf-8")
         (stage / "compare.html").write_text(page, encoding="utf-8")
-        (stage / RUN).write_bytes(written(data, told))
+        (stage / RUN).write_bytes(run_file(data, told))
         (stage / "compare.png").write_bytes(drawn)
     return {name: folder / name for name in FILES}

@@ -18,7 +18,7 @@ from sparsepath.path.selection_path import LONGEST_PATH
 from sparsepath.report.outcome import beneath
 from sparsepath.system.tuning import memory
 from sparsepath.tables.cells import RawTable
-from sparsepath.tables.features import MISSING, RawColumn, typed
+from sparsepath.tables.features import MISSING, RawColumn, infer_type
 
 FEWEST_IN_TIME = 20  # different times from which on a sorted column is no accident
 
@@ -226,7 +226,7 @@ def _cells(X: Any, names: Collection[str]) -> Iterator[RawColumn]:
     for part in X.parts:
         if names:
             for cells, _ in part.cells(list(names)):
-                yield from map(typed, cells)
+                yield from map(infer_type, cells)
 
 
 def _complete_classes(

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from sparsepath.assessment.repetitions import fitted
+from sparsepath.assessment.repetitions import fit_clone
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS
 from sparsepath.methods.auto_selector import part_of
@@ -49,10 +49,10 @@ def _honest(name: str, model: Any, X: Any, y: Any) -> Any:
     if other.expected_seconds(X) > SHORT:
         return None
     try:
-        path = fitted(other, X, y, {}).path_
+        path = fit_clone(other, X, y, {}).path_
         if path.error(path.choose("min")) >= NOTABLE * honest.error:
             return None
-        found = fitted(other.set_params(validation=FOLDS), X, y, {}).honest_
+        found = fit_clone(other.set_params(validation=FOLDS), X, y, {}).honest_
     except InputError:  # as for data that a method cannot take; the answer stands without a hint
         return None
     clear = found.error < min(NOTABLE * honest.error, honest.interval[0])

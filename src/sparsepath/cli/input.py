@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.cli.column_types import Categorical, Ordered, retyped
+from sparsepath.cli.column_types import Categorical, Ordered, convert_types
 from sparsepath.cli.survival import Event, happened, survival_task
 from sparsepath.data.column_lookup import Rows
 from sparsepath.data.file_sources import without_empty
@@ -26,7 +26,7 @@ from sparsepath.errors import FileError, InputError
 from sparsepath.report.outcome import Remark
 from sparsepath.tables.cells import RawTable, raw_table
 from sparsepath.tables.dates import DateFormats
-from sparsepath.tables.features import quoted
+from sparsepath.tables.features import quote_values
 from sparsepath.tables.lags import Lags, earlier, history
 
 SAMPLE = 200_000  # rows of a source whose target tells numbers from classes
@@ -173,10 +173,10 @@ def read(source: InputSpec) -> Problem:
         told = f"Note: {rows} without a value of {table.target!r} left out."
         drawn.append(Remark((), "", False, told))
     if source.sample is not None:
-        table, said = sampled(table, *source.sample)
+        table, said = sample_rows(table, *source.sample)
         drawn += said
     policy = source.preparing
-    table = retyped(table, policy.categorical, policy.ordered)
+    table = convert_types(table, policy.categorical, policy.ordered)
     series = None
     if policy.in_time:
         table, series = _with_lags(table, source)
@@ -191,7 +191,7 @@ def read(source: InputSpec) -> Problem:
     table = _without_empty(table) if sparse else table
     events = None if source.event is None else happened(table, source.event)
     problem = Problem(
-        table if source.names is None else named(table, source.names),
+        table if source.names is None else name_columns(table, source.names),
         extra[0] if source.weights is not None else None,
         extra[-1 if event is None else -2] if source.groups is not None else None,
         source.preparing,
@@ -254,7 +254,7 @@ def ready(table: Table, policy: TableOptions) -> tuple[Table, list[Remark]]:
     if lacking and policy.missing == "drop-columns":
         gone = [column.name for column in lacking]
         raw = RawTable(column for column in raw.cells if column.name not in gone)
-        note = f"Note: left out for missing values: {quoted(gone, 12)}."
+        note = f"Note: left out for missing values: {quote_values(gone, 12)}."
         said.append(Remark(tuple(gone), "missing values (--missing drop-columns)", True, note))
         if not raw.cells:
             raise InputError(f"{table.source}: every column has missing values; none is left.")
@@ -316,7 +316,7 @@ def _with_lags(table: Table, source: InputSpec) -> tuple[Table, RawTable]:
     return replace(table, X=made, y=y, names=made.columns), series
 
 
-def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
+def sample_rows(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
     """Return a random sample of the rows, in order; all rows if there are no more."""
     rows = int(table.X.shape[0])
     if count >= rows:
@@ -328,7 +328,7 @@ def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
     return replace(table, X=table.X[kept], y=y, beside=beside), [Remark((), "", False, said)]
 
 
-def named(table: Table, file: Path) -> Table:
+def name_columns(table: Table, file: Path) -> Table:
     """Return a table with names read from a file, one per line."""
     layout = table.layout
     if layout is None or layout.kind == BY_NAME:
@@ -472,7 +472,7 @@ def cluster(address: str | None) -> Iterator[Any]:
         raise InputError(
             "--dask needs the package distributed: pip install sparsepath[dask]"
         ) from error
-    with silenced():
+    with without_logging():
         if address == "local":
             with local_cluster() as started, Client(started) as client:
                 yield client
@@ -500,7 +500,7 @@ def local_cluster() -> Any:
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
+def without_logging() -> Iterator[None]:
     """No logging meanwhile.
 
     Dask reports a lost scheduler by tracebacks; the user gets one sentence instead.

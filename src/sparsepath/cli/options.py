@@ -429,7 +429,7 @@ def examples(*commands: str, then: str = "") -> str:
     return f"\b\nExamples:\n{lines}" + (f"\n\n\b\n{then}" if then else "")
 
 
-def listed(title: str, lines: Mapping[str, str]) -> str:
+def format_list(title: str, lines: Mapping[str, str]) -> str:
     """Names with a line for each, below the options."""
     width = max(map(len, lines))
     return "\n".join([title, *(f"  {name:{width}}  {text}" for name, text in lines.items())])
@@ -437,4 +437,4 @@ def listed(title: str, lines: Mapping[str, str]) -> str:
 
 def list_of_methods() -> str:
     """Every method with its summary."""
-    return listed("Methods:", {name: method.summary for name, method in METHODS.items()})
+    return format_list("Methods:", {name: method.summary for name, method in METHODS.items()})

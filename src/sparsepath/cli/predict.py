@@ -28,8 +28,8 @@ from sparsepath.errors import FileError, InputError
 from sparsepath.models import saved
 from sparsepath.models.saved import SavedModel
 from sparsepath.report import figures
-from sparsepath.tables.cells import placed, raw_table
-from sparsepath.tables.dates import dated, written_dates
+from sparsepath.tables.cells import naming_the_file, raw_table
+from sparsepath.tables.dates import parse_dates, written_dates
 from sparsepath.tables.lags import earlier, history
 
 Array = NDArray[Any]
@@ -130,7 +130,7 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
         if history(places) or (lagged and model.horizon_):
             say(_of_time(model.horizon_, history(places)))
     parts: list[dict[str, Array]] = []
-    with placed(given.path), warnings.catch_warnings():
+    with naming_the_file(given.path), warnings.catch_warnings():
         # The columns are put in the order of the names, but arrays do not carry names.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         parts.extend((_risks if risks else _columns)(model, X) for X in blocks)
@@ -225,7 +225,7 @@ def _raw_blocks(
     if is_sparse(given.path):
         raise InputError(f"{given.path}: the model takes tables with text or missing values.")
     y, ids, chosen, n = _chosen(given, layout, names, used)
-    with placed(given.path):
+    with naming_the_file(given.path):
         raw = raw_table({str(names[i]): values for i, values in chosen.items()})
     return y, ids, iter([raw if chosen else np.zeros((n, len(names)))])
 
@@ -272,8 +272,8 @@ def _chosen(
     if given.target is not None:
         name, values = column(given.target)
         form = {name: given.target_format}
-        with placed(path):
-            y = checked_target(path, name, dated(name, values[keep], form))
+        with naming_the_file(path):
+            y = checked_target(path, name, parse_dates(name, values[keep], form))
     if given.event is not None:
         name, values = column(given.event[0])
         events = events_of(path, name, values[keep], given.event[1])
@@ -284,8 +284,8 @@ def _chosen(
     if missing := [name for name in called if name not in columns]:
         _refuse_missing(path, missing, known)
     chosen = {i: columns[name][keep] for i, name in zip(used.tolist(), called, strict=True)}
-    with placed(path):
-        chosen = {i: dated(str(names[i]), v, given.formats) for i, v in chosen.items()}
+    with naming_the_file(path):
+        chosen = {i: parse_dates(str(names[i]), v, given.formats) for i, v in chosen.items()}
     return y, ids, chosen, int(np.arange(n_rows)[keep].size)
 
 
@@ -337,7 +337,7 @@ def write(found: Predictions, out: Path | None, as_json: bool, quiet: bool) -> N
     if found.error and not as_json:
         sys.stdout.flush()
         say(
-            f"On {found.judged or rows:,} rows: {figures.said(found.error)}"
+            f"On {found.judged or rows:,} rows: {figures.format_figures(found.error)}"
             + ("." if quiet else " (honest if the search has not seen these rows).")
         )
 

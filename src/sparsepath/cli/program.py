@@ -16,7 +16,7 @@ from sparsepath.cli.commands import EXIT_INTERRUPTED, app
 from sparsepath.cli.options import InterruptError
 from sparsepath.cli.output import say
 from sparsepath.cli.rerun import note
-from sparsepath.cli.values import typed
+from sparsepath.cli.values import as_command_line
 from sparsepath.errors import SparsepathError
 
 TERMINATED = 143
@@ -57,7 +57,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         _forget_output()  # whoever read our output has seen enough
         return 0
     except SparsepathError as error:
-        return _refuse(typed(str(error)))
+        return _refuse(as_command_line(str(error)))
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise

@@ -22,7 +22,7 @@ MISSING_TO_PANDAS = {"None", "<NA>"}  # texts that are values here
 COLUMN_LISTS = ("forced", "forbidden", "start")
 
 
-class _Unsayable(Exception):  # noqa: N818 (no error: it never leaves this module)
+class _NoShortLines(Exception):  # noqa: N818 (no error: it never leaves this module)
     """There are no short lines that read the same data."""
 
 
@@ -39,7 +39,7 @@ def python_code(source: InputSpec, outcome: Outcome) -> list[str]:
         if isinstance(outcome.table.X, Source):
             return _in_passes(source, outcome)
         return _in_memory(source, outcome)
-    except _Unsayable:
+    except _NoShortLines:
         return []
 
 
@@ -66,7 +66,7 @@ def _in_passes(source: InputSpec, outcome: Outcome) -> list[str]:
 def _in_memory(source: InputSpec, outcome: Outcome) -> list[str]:
     table = outcome.table
     if table.converted and not isinstance(outcome.model, TableSelector):
-        raise _Unsayable
+        raise _NoShortLines
     series = source.preparing.in_time
     drop = [name for name in dict.fromkeys(table.left_out) if not (series and name == table.target)]
     beside = list(table.beside)  # one column if the weights are the groups
@@ -124,7 +124,7 @@ def _tables(source: InputSpec, outcome: Outcome) -> Iterator[str]:
     table, policy, names = outcome.table, source.preparing, source.names
     yield _read(source, outcome)
     if names is not None:
-        raise _Unsayable
+        raise _NoShortLines
     if table.where is not None:
         column, relation, value = table.where
         yield f"table[table[{column!r}] {relation} {value!r}]"
@@ -145,10 +145,10 @@ def _tables(source: InputSpec, outcome: Outcome) -> Iterator[str]:
 def _types(source: InputSpec, raw: RawTable) -> Iterator[str]:
     """Columns that are called ordered; the others have the type that the values suggest."""
     if source.preparing.categorical:
-        raise _Unsayable
+        raise _NoShortLines
     for cell in raw.cells if source.preparing.ordered else ():
         if cell.n_missing:  # numbers with gaps are no whole numbers to pandas
-            raise _Unsayable
+            raise _NoShortLines
         if cell.kind == "ordered":
             made = f"table[{cell.name!r}].astype(str), {list(cell.order)!r}, ordered=True"
             yield f"table.assign(**{{{cell.name!r}: pandas.Categorical({made})}})"
@@ -160,7 +160,7 @@ def _read(source: InputSpec, outcome: Outcome) -> str:
     if kind == "CSV":
         return _read_csv(path, outcome, dict(source.writing))
     if source.writing:
-        raise _Unsayable
+        raise _NoShortLines
     if kind == "Parquet":
         import pyarrow.parquet
 
@@ -175,7 +175,7 @@ def _read(source: InputSpec, outcome: Outcome) -> str:
         return f"pandas.read_feather({str(path)!r})"
     if path.suffix.lower() == ".npy":
         return f"pandas.DataFrame(numpy.load({str(path)!r})).add_prefix('x')"
-    raise _Unsayable
+    raise _NoShortLines
 
 
 def _read_csv(path: Path, outcome: Outcome, writing: dict[str, str]) -> str:
@@ -192,7 +192,7 @@ def _read_csv(path: Path, outcome: Outcome, writing: dict[str, str]) -> str:
     if isinstance(raw, RawTable):
         texts = (cell.values.tolist() for cell in raw.cells if cell.kind == "text")
         if any(MISSING_TO_PANDAS.intersection(values) for values in texts):
-            raise _Unsayable
+            raise _NoShortLines
         given["na_values"] = ["?"]
     if not form.has_names:
         return f"pandas.read_csv({str(path)!r}, header=None{_arguments(given)}).add_prefix('x')"

@@ -35,7 +35,7 @@ def note(arguments: Sequence[str]) -> None:
     _typed[:] = map(str, arguments)
 
 
-def written(data: Path | None, outcome: Any, code: Sequence[str] = ()) -> bytes:
+def run_file(data: Path | None, outcome: Any, code: Sequence[str] = ()) -> bytes:
     """Return the run file of the current command and its data.
 
     ``outcome`` are plain values that distinguish results; ``code`` are lines of Python that give

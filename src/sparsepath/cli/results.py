@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.cli.rerun import ABOUT, RUN, written
+from sparsepath.cli.rerun import ABOUT, RUN, run_file
 from sparsepath.cli.values import check_name
 from sparsepath.data.readers import write_table
 from sparsepath.errors import FileError
@@ -97,8 +97,8 @@ def write_results(
         made = {
             "path.png": picture(partial(path.plot_path, chosen=outcome.size)),
             "curve.png": picture(partial(path.plot_curve, chosen=outcome.size)),
-            "honest.json": json.dumps(judged(outcome), allow_nan=False).encode(),
-            RUN: written(Path(outcome.table.source), _told_apart(outcome), outcome.code),
+            "honest.json": json.dumps(assess(outcome), allow_nan=False).encode(),
+            RUN: run_file(Path(outcome.table.source), _told_apart(outcome), outcome.code),
             MODEL: model,
         }
         for name, content in {**made, **more}.items():
@@ -178,7 +178,7 @@ def command() -> str:
     return shlex.join(["sparsepath", *sys.argv[1:]]) if is_program else ""
 
 
-def pickled(model: Any) -> bytes:
+def pickle_estimator(model: Any) -> bytes:
     """Return the pickled estimator, to be loaded only by users who trust the file."""
     import joblib
 
@@ -187,7 +187,7 @@ def pickled(model: Any) -> bytes:
     return stream.getvalue()
 
 
-def judged(outcome: Outcome) -> dict[str, Any]:
+def assess(outcome: Outcome) -> dict[str, Any]:
     """Honest error, shuffled targets and halves; None for what was not requested."""
     path, record, null, halves = outcome.path, outcome.honest, outcome.null, outcome.stability
     found: dict[str, Any] = dict.fromkeys(JUDGED)
@@ -297,7 +297,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 "error_kind": path.error_kind,
                 **outcome.figures,
             },
-            **judged(outcome),
+            **assess(outcome),
             "leaks": _leaks(outcome),
             "path": path.to_dict(models=False),
             "files": {name: str(file) for name, file in files.items()},

@@ -29,7 +29,7 @@ from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
 from sparsepath.cli.hint import method_hint
 from sparsepath.cli.input import Problem
 from sparsepath.cli.output import ProgressBar, say
-from sparsepath.cli.values import typed
+from sparsepath.cli.values import as_command_line
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 from sparsepath.methods import Method
@@ -37,7 +37,7 @@ from sparsepath.methods.target_transform import SCALES
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report import figures
 from sparsepath.report.outcome import Outcome, Remark, beneath
-from sparsepath.tables.cells import RawTable, placed
+from sparsepath.tables.cells import RawTable, naming_the_file
 
 LONG = 6.0  # CPU seconds of a whole search, from which a note says so
 MOST_AGAIN = 10 * LONG  # up to which the search is repeated without suspicious columns
@@ -108,7 +108,7 @@ def _search(
     table, (X, y, extras) = problem.table, problem.fit_arguments
     model, notes, correlation = _fit(problem, request, spec)
     if isinstance(X, RawTable):
-        remarks = [*remarks, *column_checks.unused(model.preparation_)]
+        remarks = [*remarks, *column_checks.uninformative_columns(model.preparation_)]
         notes += [note for note in model.preparation_.notes_.values() if note not in notes]
     if problem.in_passes:
         table = replace(table, names=list(model.feature_names_in_))
@@ -187,7 +187,7 @@ def _fit(
         if bar.shown:
             bar.folds = X.shape[0] if model.validation == "loo" else spec.folds
             model.set_params(callback=bar.callback)
-        with placed(problem.table.source) if isinstance(X, RawTable) else nullcontext():
+        with naming_the_file(problem.table.source) if isinstance(X, RawTable) else nullcontext():
             with warnings_as_notes() as notes:
                 model.fit(X, y, **extras)
             honest = getattr(model, "honest_", None)
@@ -466,10 +466,10 @@ def warnings_as_notes() -> Iterator[list[str]]:
         except ValueError as error:
             if not (isinstance(error, InputError) or _from_sklearn(error)):
                 raise
-            raise InputError(typed(str(error))) from error
+            raise InputError(as_command_line(str(error))) from error
         finally:
             wanted = (w for w in found if issubclass(w.category, UserWarning | RuntimeWarning))
-            said += dict.fromkeys(typed(str(warning.message)) for warning in wanted)
+            said += dict.fromkeys(as_command_line(str(warning.message)) for warning in wanted)
 
 
 def _from_sklearn(error: BaseException) -> bool:

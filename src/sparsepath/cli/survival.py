@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.column_lookup import rows_where
-from sparsepath.data.formats import listed
+from sparsepath.data.formats import quote_names
 from sparsepath.data.readers import Table
 from sparsepath.data.task import TargetTask
 from sparsepath.errors import InputError
@@ -35,8 +35,8 @@ def events_of(source: Any, name: str, values: NDArray[Any], value: str | None) -
     words = np.array([str(each).strip().lower() for each in values.tolist()], dtype=str)
     if unknown := sorted({*words.tolist()} - {*YES, *NO}):
         raise InputError(
-            f"{source}: --event {name}: the column has the values {listed(unknown)}; say which is "
-            f"the event, as in --event '{name}={unknown[0]}'."
+            f"{source}: --event {name}: the column has the values {quote_names(unknown)}; "
+            f"say which is the event, as in --event '{name}={unknown[0]}'."
         )
     return np.isin(words, YES)
 

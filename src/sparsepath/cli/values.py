@@ -307,7 +307,7 @@ def class_weight(option: str, given: str) -> str | dict[str, float]:
     return found
 
 
-def ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def parse_ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with the order of their values.
 
     >>> ordered("--ordered", "q1=low<mid<high, size=S<M")
@@ -422,7 +422,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
     "loss": loss,
     "class_weight": class_weight,
     "threshold": threshold,
-    "ordered": ordered,
+    "ordered": parse_ordered,
     "date_format": date_format,
     "lags": lags,
 }
@@ -452,7 +452,7 @@ _BESIDE = re.compile(r"\b\w+='[^']+' \((--[^()]+)\)")  # the words of both, side
 _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
 
-def typed(message: str) -> str:
+def as_command_line(message: str) -> str:
     """Return an estimator's message with parameters as command-line options.
 
     >>> typed("cv=3 is more than the 2 samples; give 2 or less.")

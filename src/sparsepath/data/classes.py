@@ -65,7 +65,7 @@ def class_factors(
     return np.asarray(factors, dtype=np.float64)
 
 
-def coded(codes: NDArray[np.intp], n_classes: int) -> Floats:
+def encode_targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
     """Return targets -1 and +1: one column for two classes (+1 for the second), else one per class.
 
     >>> coded(np.array([0, 1]), 2).ravel().tolist()

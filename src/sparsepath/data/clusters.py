@@ -45,7 +45,7 @@ class ClusterError(SparsepathError):
 
 
 @dataclass(frozen=True, eq=False)
-class HeldPart:
+class PartInMemory:
     """A partition in memory; its first row has the number ``start``."""
 
     data: Any
@@ -68,9 +68,9 @@ class Partition:
     start: int
     n_rows: int
 
-    def _here(self) -> HeldPart:
+    def _here(self) -> PartInMemory:
         """Compute the partition in this process, if there is no cluster."""
-        return HeldPart(self.data.compute(scheduler="synchronous"), self.start)
+        return PartInMemory(self.data.compute(scheduler="synchronous"), self.start)
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         return self._here().read(columns)
@@ -104,7 +104,7 @@ class NamedPart(ArrayPart):
         yield [RawColumn(n, "number", v) for n, v in zip(names, found, strict=True)], slab
 
 
-def held(X: Any, y: Any, weights: Any) -> ArrayPart:
+def load_partition(X: Any, y: Any, weights: Any) -> ArrayPart:
     """Return a partition as arrays in column order."""
     names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
     if hasattr(X, "to_numpy"):
@@ -140,13 +140,13 @@ class FramePart:
         yield cells_of(self.frame, names), Slab(block, self.y, self.weights, 0)
 
 
-def framed(X: Any, y: Any, weights: Any) -> FramePart:
+def frame_partition(X: Any, y: Any, weights: Any) -> FramePart:
     """Return a partition of a data frame unchanged."""
     y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     return FramePart(X, y, None if weights is None else np.asarray(weights, dtype=np.float64))
 
 
-def numbered(data: Any, features: tuple[Feature, ...]) -> ArrayPart:
+def numeric_partition(data: Any, features: tuple[Feature, ...]) -> ArrayPart:
     """Return a partition of a data frame or of files as numbers that stay in memory."""
     cells = data.cells([feature.name for feature in features])
     made = [
@@ -164,10 +164,10 @@ def n_rows(data: Any) -> int:
     return int(data.n_rows)
 
 
-def answered(data: Any, start: int, message: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def run_message(data: Any, start: int, message: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Run a message on a partition on its worker; BLAS uses one thread."""
     with Threads(1):
-        return message(HeldPart(data, start), *args)
+        return message(PartInMemory(data, start), *args)
 
 
 def added_up(*answers: Answer) -> Answer:
@@ -203,7 +203,7 @@ class Cluster(Threads):
         return self._gathered(work)[0]
 
     def _asked(self, parts: Sequence[Any], message: Any, args: tuple[Any, ...]) -> list[Any]:
-        return [self._submit(answered, part.data, part.start, message, args) for part in parts]
+        return [self._submit(run_message, part.data, part.start, message, args) for part in parts]
 
     def _submit(self, task: Any, *args: Any) -> Any:
         return self.client.submit(task, *args, pure=False, retries=RETRIES)
@@ -244,7 +244,9 @@ class ClusterSource(Source):
 
     def prepared_part(self, part: Any, features: Any) -> Any:
         """Return a partition as numbers, kept on its worker; parts of files are read."""
-        return self.over(part, PreparedPart if self._is_of_file(part) else numbered, features)
+        return self.over(
+            part, PreparedPart if self._is_of_file(part) else numeric_partition, features
+        )
 
     def _is_of_file(self, part: Any) -> bool:
         """Return whether a part is read by the workers; a delayed object has every attribute."""
@@ -311,7 +313,7 @@ def open_dask(
     if y is None:
         raise InputError("a Dask array has no target column: give y.")
     beside = [_aligned(vector, what, rows) for vector in (y, weights)]
-    hold = dask.delayed(framed if "text" in kinds else held, pure=False)
+    hold = dask.delayed(frame_partition if "text" in kinds else load_partition, pure=False)
     parts = [hold(X, *pair) for X, *pair in zip(rows, *beside, strict=True)]
     client = _client()
     if client is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.formats import Array, listed, shortened
+from sparsepath.data.formats import Array, quote_names, shorten
 from sparsepath.errors import InputError
 from sparsepath.tables.dates import as_days
 from sparsepath.tables.features import quantities
@@ -43,7 +43,7 @@ def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str
         hint = f" (did you mean {' or '.join(repr(lower[c]) for c in close)}?)" if close else ""
         total = len(beside) + len(names)
         raise InputError(
-            f"{path}: no column {shortened(key)}{hint} among {listed(known, total=total)}."
+            f"{path}: no column {shorten(key)}{hint} among {quote_names(known, total=total)}."
         ) from None
 
 
@@ -51,7 +51,7 @@ def refuse_rows_as_columns(path: Path, key: Key, first: Array) -> None:
     """Raise an error for a table with one row per feature (first cells are the names)."""
     if isinstance(key, str) and any(isinstance(v, str) and v == key for v in first.tolist()):
         raise InputError(
-            f"{path}: no column {shortened(key)}, but a row with this name: the table is "
+            f"{path}: no column {shorten(key)}, but a row with this name: the table is "
             "transposed, with one row per feature; transpose it first, for example with pandas: "
             f"read_csv({path.name!r}, index_col=0).T.to_csv('transposed.csv', index=False)."
         )
@@ -76,10 +76,10 @@ def rows_where(path: Path, name: str, values: Array, rows: Rows) -> NDArray[np.b
     keep = ~equal if unequal else equal
     if not keep.any():
         if unequal:
-            raise InputError(f"{path}: every row has {name!r} equal to {shortened(text)}.")
+            raise InputError(f"{path}: every row has {name!r} equal to {shorten(text)}.")
         some = list(dict.fromkeys(_as_text(value) for value in values))
         raise InputError(
-            f"{path}: no row has {name!r} equal to {shortened(text)}; it has {listed(some)}."
+            f"{path}: no row has {name!r} equal to {shorten(text)}; it has {quote_names(some)}."
         )
     return keep
 
@@ -119,7 +119,7 @@ def checked_target(
         values = values.astype(str)
     else:
         raise InputError(
-            f"{path}: {called} {name!r} must be numbers or text, not {shortened(values.flat[0])}."
+            f"{path}: {called} {name!r} must be numbers or text, not {shorten(values.flat[0])}."
         )
     if called == "target" and not bad and values.dtype.kind == "U" and values.ndim == 1:
         values = quantities(name, values)

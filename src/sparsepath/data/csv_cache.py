@@ -47,7 +47,7 @@ def cache_file(path: Path) -> Path:
     return cache_folder() / f"{digest}{CACHE}"
 
 
-def converted(path: Path, memory: float | None = None, **writing: Any) -> Path:
+def convert(path: Path, memory: float | None = None, **writing: Any) -> Path:
     """Return the Parquet file of a CSV file; convert it if it is missing or outdated.
 
     ``memory`` limits the bytes used; ``writing`` has ``delimiter``, ``decimal`` and ``encoding``.

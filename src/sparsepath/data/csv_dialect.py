@@ -37,7 +37,7 @@ class CsvForm:
 
     def text(self) -> Any:
         """Return a stream of the text."""
-        return unpacked(self.source) if isinstance(self.source, Path) else self.source
+        return decompress(self.source) if isinstance(self.source, Path) else self.source
 
     def names(self, given: Sequence[str]) -> tuple[list[str], str | None]:
         """Return the names of the columns, including an unnamed index."""
@@ -64,7 +64,7 @@ def csv_form(
         )
     if encoding is not None:
         _check_encoding(path, encoding)
-    with unpacked(path) as stream:
+    with decompress(path) as stream:
         head = stream.read(HEAD)
     if encoding is None:
         encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
@@ -98,7 +98,7 @@ def csv_form(
     return CsvForm(source, read, parse, convert, has_names, packed, len(fields), row_bytes)
 
 
-def unpacked(path: Path) -> Any:
+def decompress(path: Path) -> Any:
     """Return the bytes of a file, decompressed according to its suffix.
 
     The file is opened by Python because pyarrow requires names in UTF-8.
@@ -146,7 +146,7 @@ def _single_blanks(path: Path, encoding: str) -> Any:
     """Return the text with single blanks between columns."""
     import pyarrow as pa
 
-    with unpacked(path) as stream:
+    with decompress(path) as stream:
         text = stream.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
     lines = (" ".join(line.split()) for line in text.splitlines())
     return pa.BufferReader("\n".join(line for line in lines if line).encode())

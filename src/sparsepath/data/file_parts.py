@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.formats import DAMAGE, native, reason_of
-from sparsepath.data.sources import Columns, PartOver, Slab
+from sparsepath.data.sources import Columns, PartView, Slab
 from sparsepath.errors import FileError, SparsepathError
 from sparsepath.tables.cells import cells_of
 from sparsepath.tables.features import RawColumn
@@ -164,7 +164,7 @@ class TablePart:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside(PartOver):
+class PartWithTargets(PartView):
     """Rows of a table with targets, and possibly weights, in separate arrays."""
 
     y: NDArray[Any]

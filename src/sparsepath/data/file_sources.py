@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.column_lookup import Key, find_column
-from sparsepath.data.csv_cache import CACHE, INDEX, ROW_GROUP, converted
+from sparsepath.data.csv_cache import CACHE, INDEX, ROW_GROUP, convert
 from sparsepath.data.csv_dialect import UNNAMED
-from sparsepath.data.file_parts import Beside, File, NpyPart, SvmlightPart, TablePart
+from sparsepath.data.file_parts import File, NpyPart, PartWithTargets, SvmlightPart, TablePart
 from sparsepath.data.formats import (
     ENDINGS,
     ending_format,
     native,
     reading,
     refuse_repeated,
-    shortened,
+    shorten,
 )
 from sparsepath.data.names import NumberedNames
 from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Source, is_a, register
@@ -86,7 +86,7 @@ def open_files(
     texts: list[Path | None] = [None] * len(paths)
     if kind == "csv":
         texts = list(paths)
-        paths = [converted(path, memory, **writing) for path in paths]
+        paths = [convert(path, memory, **writing) for path in paths]
         kind = "parquet"
     if kind in ("npy", "svmlight"):
         if y is not None:
@@ -123,7 +123,7 @@ def _beside(source: Source, y: Any, weights: Any) -> Source:
                 f"{source.where}; give one for each."
             )
     source.parts = [
-        Beside(part, y[rows], None if w is None else w[rows])
+        PartWithTargets(part, y[rows], None if w is None else w[rows])
         for part in source.parts
         for rows in [slice(part.start, part.start + part.n_rows)]
     ]
@@ -409,7 +409,7 @@ def _place(target: Key | None, n: int, path: Path) -> int:
     text = str(n - 1 if target is None else target).removeprefix("x")
     place = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else n
     if not -n <= place < n:
-        raise InputError(f"{path}: target={shortened(target)}; it has columns x0 to x{n - 1}.")
+        raise InputError(f"{path}: target={shorten(target)}; it has columns x0 to x{n - 1}.")
     return place % n
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
-from sparsepath.system.executor import added
+from sparsepath.system.executor import sum_results
 
 FEW_ROWS = 1 << 12  # rows up to which the numbers drawn are kept
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
@@ -58,7 +58,7 @@ def fingerprint(X: Any, y: Any = None, weights: Any = None) -> str:
 
 def name_of(n_samples: int, marks: Marks, y: Any = None, weights: Any = None) -> str:
     """Return the fingerprint from the marks of the columns."""
-    a = drawn(0, n_samples)
+    a = random_odd_numbers(0, n_samples)
     y_marks = None if y is None else labels_marked(y, a)
     even = weights is None or np.all(np.asarray(weights) == 1)
     return name_from(n_samples, marks, y_marks, None if even else labels_marked(weights, a))
@@ -94,10 +94,12 @@ def column_marks(blocks: Sequence[RowBlock]) -> Marks:
     """Return an integer for every column of some row blocks; equal columns have equal integers."""
     starts = accumulate((block.shape[0] for block in blocks), initial=0)
     pairs = zip(starts, blocks, strict=False)
-    return added(block.marks(drawn(start, block.shape[0])) for start, block in pairs)
+    return sum_results(
+        block.marks(random_odd_numbers(start, block.shape[0])) for start, block in pairs
+    )
 
 
-def drawn(first: int, count: int) -> Marks:
+def random_odd_numbers(first: int, count: int) -> Marks:
     """Return pseudo-random odd numbers for the rows from ``first`` on (SplitMix64)."""
     return _few(first, count) if count <= FEW_ROWS else _drawn(first, count)
 

@@ -321,7 +321,9 @@ def native(path: str | os.PathLike[str]) -> Any:
 def refuse_repeated(path: object, names: Sequence[str]) -> None:
     """Raise an error for repeated column names."""
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"{path}: more than one column is called {listed(repeated)}; rename them.")
+        raise InputError(
+            f"{path}: more than one column is called {quote_names(repeated)}; rename them."
+        )
 
 
 def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
@@ -383,7 +385,7 @@ def _arrays(path: Path) -> dict[str, Array]:
         return dict(np.load(stream, allow_pickle=False))
 
 
-def shortened(value: object, limit: int = CELL) -> str:
+def shorten(value: object, limit: int = CELL) -> str:
     """Return a value in quotes, cut if it is long.
 
     >>> shortened("n.d."), shortened("abcdefgh", 5)
@@ -393,7 +395,7 @@ def shortened(value: object, limit: int = CELL) -> str:
     return repr(text if len(text) <= limit else f"{text[:limit]}...")
 
 
-def listed(names: Sequence[str], limit: int = 5, total: int | None = None) -> str:
+def quote_names(names: Sequence[str], limit: int = 5, total: int | None = None) -> str:
     """Return the first few of many names in quotes.
 
     >>> listed(list("abcdefgh"))
@@ -401,8 +403,8 @@ def listed(names: Sequence[str], limit: int = 5, total: int | None = None) -> st
     """
     total = len(names) if total is None else total
     more = f" and {total - limit} more" if total > limit else ""
-    return ", ".join(shortened(name, 2 * CELL) for name in names[:limit]) + more
+    return ", ".join(shorten(name, 2 * CELL) for name in names[:limit]) + more
 
 
 def named_columns(names: Sequence[str]) -> str:
-    return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
+    return f"column{'s' if len(names) > 1 else ''} {quote_names(names)}"

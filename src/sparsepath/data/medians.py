@@ -89,7 +89,7 @@ def _there(part: Any, names: tuple[str, ...]) -> Any:
         yield [keys(column.values[~np.isnan(column.values)]) for column in cells]
 
 
-def counted(part: Any, names: tuple[str, ...]) -> Answer:
+def count_values(part: Any, names: tuple[str, ...]) -> Answer:
     """Return the numbers of present and missing values of some columns."""
     found = np.zeros((len(names), 2), dtype=np.int64)
     for cells, _ in part.cells(names):
@@ -111,7 +111,9 @@ def next_bits(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]
     return [found]
 
 
-def collected(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]) -> Answer:
+def collect_candidates(
+    part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]
+) -> Answer:
     """Return the candidates, unless they are all equal, and the smallest larger value."""
     total: list[Keys] | None = None
     for columns in _there(part, names):
@@ -142,7 +144,7 @@ def _middle(source: Source, crew: Crew, names: tuple[str, ...]) -> dict[str, tup
     def ask(message: Any, which: tuple[str, ...], *args: Any) -> Any:
         return source.asked(crew, len(which), message, which, *args)[0]
 
-    totals = dict(zip(names, ask(counted, names).tolist(), strict=True))
+    totals = dict(zip(names, ask(count_values, names).tolist(), strict=True))
     known = {
         name: MedianSearch(there, 0, there, 0, WIDTH)
         for name, (there, _) in totals.items()
@@ -153,7 +155,7 @@ def _middle(source: Source, crew: Crew, names: tuple[str, ...]) -> dict[str, tup
         known |= {n: known[n].narrowed(bits) for n, bits in zip(wide, counts, strict=True)}
     found = {name: (np.zeros(0), missing) for name, (_, missing) in totals.items()}
     if known:
-        *each, least = ask(collected, tuple(known), tuple(known.values())).value
+        *each, least = ask(collect_candidates, tuple(known), tuple(known.values())).value
         for (name, search), values, beyond in zip(known.items(), each, least, strict=True):
             found[name] = _pair(search, values, beyond), totals[name][1]
     return found

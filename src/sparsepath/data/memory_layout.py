@@ -9,7 +9,7 @@ from sparsepath.system.executor import Crew
 from sparsepath.system.tuning import TUNING
 
 
-def turned(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[Any]:
+def column_major(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[Any]:
     """Return the matrix with contiguous columns; itself if it has them.
 
     ``dtype`` is by default that of ``kept_type``.

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Marks, row_blocks
-from sparsepath.data.classes import coded
-from sparsepath.data.fingerprint import drawn, labels_marked
+from sparsepath.data.classes import encode_targets
+from sparsepath.data.fingerprint import labels_marked, random_odd_numbers
 from sparsepath.data.sources import Answer, Joined, Part, Slab, Source, plus
 from sparsepath.data.validation import some_of
 from sparsepath.errors import InputError
@@ -48,7 +48,7 @@ class Coding:
             Y = np.asarray(y, dtype=np.float64)
             return Y[:, None] if Y.ndim == 1 else Y
         codes = np.searchsorted(self.classes, y)
-        return coded(codes.astype(np.intp), len(self.classes))
+        return encode_targets(codes.astype(np.intp), len(self.classes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +106,16 @@ def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
 
 
 @dataclass(frozen=True, eq=False)
-class ByCell:
+class SumsByCell:
     """Arrays of sums by cell; addition is by cell."""
 
     sums: Mapping[int, Answer]
 
-    def __add__(self, other: "ByCell") -> "ByCell":
+    def __add__(self, other: "SumsByCell") -> "SumsByCell":
         both = dict(self.sums)
         for cell, values in other.sums.items():
             both[cell] = plus(both[cell], values) if cell in both else values
-        return ByCell(both)
+        return SumsByCell(both)
 
     def stacked(self, count: int) -> list[Any]:
         """Return each array with all cells along its first axis; cells without rows are zero."""
@@ -157,12 +157,12 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
             found[c] = [products, right, squares, w[part] @ w[part], counted]
             total += right[:n, -1]
         bad = ~np.isfinite(total) & np.isfinite(w).all()
-    a = drawn(slab.start, m)
+    a = random_odd_numbers(slab.start, m)
     plain_w = w if slab.weights is not None and not np.all(w == 1) else np.zeros(m)
     counts = np.array([m, np.count_nonzero(w), int(plain_w.any()), (w < 0).sum()], dtype=np.int64)
     finite = np.array([(~np.isfinite(Y)).sum(), (~np.isfinite(w)).sum()])
     marks = [block.marks(a), labels_marked(slab.y, a), row_blocks(w[:, None])[0].marks(a)]
-    return [ByCell(found), counts, bad.astype(np.int64), finite, *marks]
+    return [SumsByCell(found), counts, bad.astype(np.int64), finite, *marks]
 
 
 @dataclass(frozen=True, eq=False)

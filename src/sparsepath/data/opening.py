@@ -99,7 +99,7 @@ def _without(source: Source, drop: Sequence[Key]) -> list[str]:
     return [name for name in names if name not in drop]
 
 
-def taken(X: Any, y: Any, weights: Any) -> Source:
+def as_source(X: Any, y: Any, weights: Any) -> Source:
     """Return the source given to ``fit``, or create one from other data."""
     if not isinstance(X, Source):
         return open(X, y, weights=weights)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.medians import middle_values
-from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Joined, PartOver, Slab, Source
+from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Joined, PartView, Slab, Source
 from sparsepath.errors import InputError
 from sparsepath.system.executor import Crew
 from sparsepath.tables.cells import RawTable
-from sparsepath.tables.features import Feature, RawColumn, typed
+from sparsepath.tables.features import Feature, RawColumn, infer_type
 from sparsepath.tables.preparation import TablePreparation
 
 MOST_VALUES = 1 << 20  # different values of a column that are counted
@@ -56,7 +56,7 @@ def _values(kind: str, counts: Counter[Any]) -> NDArray[Any]:
     return np.array(known, dtype="datetime64[us]" if kind == "date" else np.float64)
 
 
-def tallied(part: Any, names: tuple[str, ...], hours: bool) -> Answer:
+def count_values(part: Any, names: tuple[str, ...], hours: bool) -> Answer:
     """Return the counts of values in some columns of a part; for dates the hours, if needed."""
     total: Tally | None = None
     for cells, _ in part.cells(names):
@@ -89,9 +89,9 @@ def values_of(source: Source, crew: Crew, missing: str) -> Tally:
     text = tuple(name for name, kind in _kinds(source).items() if kind not in NUMBERS)
     if not text:
         return {}
-    (tally,) = source.asked(crew, len(text), tallied, text, missing != "error")
+    (tally,) = source.asked(crew, len(text), count_values, text, missing != "error")
     found: Tally = tally.value
-    return found if source.typed else {name: typed(column) for name, column in found.items()}
+    return found if source.typed else {name: infer_type(column) for name, column in found.items()}
 
 
 def _kinds(source: Source) -> dict[str, str]:
@@ -111,7 +111,7 @@ def with_types(source: Source, known: Tally) -> Source:
 
 
 @dataclass(frozen=True, eq=False)
-class TypedPart(PartOver):
+class TypedPart(PartView):
     """Rows of a table whose columns have known types."""
 
     names: tuple[str, ...]
@@ -146,7 +146,7 @@ def learnt(
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedPart(PartOver):
+class PreparedPart(PartView):
     """Rows of a table as numeric columns."""
 
     features: tuple[Feature, ...]
@@ -167,7 +167,7 @@ class PreparedPart(PartOver):
             yield replace(slab, block=block)
 
 
-def prepared(source: Source, preparation: TablePreparation) -> Source:
+def prepare(source: Source, preparation: TablePreparation) -> Source:
     """Return the source as numeric columns without names."""
     features, n = preparation.features_, len(preparation.groups_)
     share = source.n_features / max(1, n)

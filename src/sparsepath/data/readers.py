@@ -43,15 +43,15 @@ from sparsepath.data.formats import (
     read_columns,
     reading,
     reason_of,
-    shortened,
+    shorten,
     stack_columns,
 )
 from sparsepath.data.layout import BY_NUMBER, Layout
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.system.files import replacing
-from sparsepath.tables.cells import placed, raw_table
-from sparsepath.tables.dates import DateFormats, check_formats, dated, kind_of_dates
+from sparsepath.tables.cells import naming_the_file, raw_table
+from sparsepath.tables.dates import DateFormats, check_formats, kind_of_dates, parse_dates
 
 MOST_NAMED = 1000  # characters of names of columns to leave out, in a message
 COUNTED = 10  # rows from which on a column that counts them is no accident
@@ -167,8 +167,8 @@ def read_table(
     check_formats(date_format)
     if isinstance(date_format, Mapping) and (lost := sorted({*date_format} - {*features})):
         raise InputError(f"{path}: date_format: there is no column {lost[0]!r}.")
-    with placed(path):
-        features = {n: dated(n, values, date_format) for n, values in features.items()}
+    with naming_the_file(path):
+        features = {n: parse_dates(n, values, date_format) for n, values in features.items()}
     names = list(features)
     every = arrays | features
     n_rows = len(features[names[0]]) if names else 0
@@ -224,7 +224,7 @@ def read_table(
     row_numbers = np.arange(1, n_rows + 1)[keep]
     raw = None
     if mixed and used and not _all_numbers(used):
-        with placed(path):
+        with naming_the_file(path):
             raw = raw_table({name: features[name] for name in used}, orders)[keep]
     else:
         _check_features(path, used, row_numbers, decimal or ".")
@@ -410,7 +410,7 @@ def _example(values: Array, row_numbers: NDArray[np.intp], decimal: str) -> str:
 
     there = [i for i, value in enumerate(values) if value is not None]
     i = next((i for i in there if not is_number(values[i])), there[0] if there else 0)
-    return f"such as {shortened(values[i])} in row {row_numbers[i]}"
+    return f"such as {shorten(values[i])} in row {row_numbers[i]}"
 
 
 def _check_sparse(path: Path, X: Any, names: Sequence[str]) -> None:

@@ -63,7 +63,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PartOver:
+class PartView:
     """The same rows as another part, read differently."""
 
     part: Any
@@ -112,7 +112,7 @@ class RowsOfPart:
         return which, Slab(block, self.y[inside], weights, self.start + inside.start)
 
 
-def summed(
+def sum_slabs(
     part: Part, columns: Columns | None, message: Callable[..., Answer], *args: Any
 ) -> Answer:
     """Return the sum of the results of a part's slabs for a message."""
@@ -267,7 +267,7 @@ class Source:
     ) -> Answer:
         """Return the sum of the results of all rows for a message: one pass over these columns."""
         width = self.n_features if columns is None else len(columns)
-        return self.asked(crew, width, summed, columns, message, *args)
+        return self.asked(crew, width, sum_slabs, columns, message, *args)
 
     def asked(self, crew: Crew, width: int, message: Callable[..., Answer], *args: Any) -> Answer:
         """Return the sum of the results of all parts for a message: one pass over so many

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.formats import CELL, shortened
+from sparsepath.data.formats import CELL, shorten
 from sparsepath.errors import InputError
 
 MOST_CLASSES_GUESSED = 20
@@ -57,7 +57,7 @@ def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> 
     if asked == "auto":
         task = "classification" if text or (whole and few) else "regression"
     if task == "regression" and text:
-        some = ", ".join(shortened(str(value)) for value in values[:3])
+        some = ", ".join(shorten(str(value)) for value in values[:3])
         raise InputError(f"{label} is text ({some}), which needs --task classification.")
     if task == "classification":
         if not (text or whole):

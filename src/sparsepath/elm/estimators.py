@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.base.least_angle import lars_entries
 from sparsepath.base.parameters import count, flag, number, positive
 from sparsepath.base.parameters import random_state as checked_random_state
-from sparsepath.base.selector import TakesSparse
-from sparsepath.base.targets import ClassifierFace, RegressorFace, dense
-from sparsepath.data.classes import coded
+from sparsepath.base.selector import SparseInputMixin
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin, dense
+from sparsepath.data.classes import encode_targets
 from sparsepath.data.columns import standardise
 from sparsepath.data.validation import check_features, check_target, refuse_extremes
 from sparsepath.elm.network import Fit, Indices, Machine, Neurons, Target, draw_neurons
@@ -25,7 +25,7 @@ def seeds_of(random_state: Any) -> np.random.SeedSequence:
 
 
 @dataclass(eq=False, repr=False)
-class _ELM(TakesSparse):
+class _ELM(SparseInputMixin):
     """Base class of the machines: parameters, neurons, output layer."""
 
     n_neurons: int = 100
@@ -63,7 +63,7 @@ class _ELM(TakesSparse):
 
 
 @dataclass(eq=False, repr=False)
-class ELMRegressor(RegressorFace, _ELM):
+class ELMRegressor(PathRegressorMixin, _ELM):
     """Extreme learning machine: random hidden neurons, ridge regression on their outputs.
 
     The hidden layer is random and fixed, and the output layer with an intercept is fitted in closed
@@ -128,7 +128,7 @@ class ELMRegressor(RegressorFace, _ELM):
 
 
 @dataclass(eq=False, repr=False)
-class ELMClassifier(ClassifierFace, _ELM):
+class ELMClassifier(PathClassifierMixin, _ELM):
     """Extreme learning machine for classification, with targets +1 and -1.
 
     Parameters
@@ -174,7 +174,7 @@ class ELMClassifier(ClassifierFace, _ELM):
         """
         X = check_features(self, X, reset=True)
         codes = self._codes(y, X.shape[0])
-        return self._fit(X, Target(coded(codes, len(self.classes_)), codes))
+        return self._fit(X, Target(encode_targets(codes, len(self.classes_)), codes))
 
 
 class _OPELM(_ELM):

@@ -43,7 +43,7 @@ def _extended(low: Floats, high: Floats, reach: float) -> Limits:
     return low - margin, high + margin
 
 
-def held(rows: Floats, residuals: Floats, limits: Limits) -> Floats:
+def clipped_residuals(rows: Floats, residuals: Floats, limits: Limits) -> Floats:
     """Residuals, T x n, of predictions that are brought between limits."""
     predictions = rows - residuals
     return np.where(

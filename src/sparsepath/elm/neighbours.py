@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from sparsepath.elm.polish import clearly_better, polish, rejudged, tuned
+from sparsepath.elm.polish import clearly_better, polish, reevaluate, tune_ridge
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate
@@ -48,9 +48,9 @@ def neighbours(
         yield Candidate((np.inf, np.inf), scaling, machine.which, machine.ridge)
 
 
-def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
+def improve(pool: Pool, machine: Candidate, least: float) -> Candidate:
     """Return the machine with the best ridge and, unless common, optimised scalings."""
-    machine = min(machine, tuned(pool, machine.scaling, machine.which), key=lambda c: c.key)
+    machine = min(machine, tune_ridge(pool, machine.scaling, machine.which), key=lambda c: c.key)
     active = machine.scaling[list(machine.subset)]
     if np.ptp(active) <= 1e-12 * active.max():
         return machine
@@ -152,7 +152,7 @@ class Neighbourhood:
         found = Best()
         first = [best[place][1] for place in sorted(best)]
         for task, judged in zip(
-            first, threads.map(lambda task: rejudged(self.pool, task[1]), first), strict=True
+            first, threads.map(lambda task: reevaluate(self.pool, task[1]), first), strict=True
         ):
             if judged.key[0] < self.enough(*task):
                 found.offer(judged)
@@ -162,7 +162,7 @@ class Neighbourhood:
         """Machines that no neighbour of another one beats."""
         while better := self.better(self.hopeful(self.around(), threads), threads):
             for machine in threads.map(
-                lambda machine: improved(self.pool, machine, self.least), better
+                lambda machine: improve(self.pool, machine, self.least), better
             ):
                 self.machines.offer(machine)
         return self.machines

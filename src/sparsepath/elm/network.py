@@ -39,7 +39,7 @@ from sparsepath._core import elm as core
 from sparsepath.base import Formula, Frozen, Gaussian, Predictor, Tanh
 from sparsepath.base.parameters import one_of
 from sparsepath.base.targets import dense
-from sparsepath.elm.limits import Limits, held, limits, others_limits
+from sparsepath.elm.limits import Limits, clipped_residuals, limits, others_limits
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
 
@@ -177,7 +177,7 @@ class Target:
         losses, squares = self._losses(residuals)
         keys = [losses.mean(1), squares.mean(1)]
         if np.isfinite(self.reach):
-            residuals = held(self.Y.T, residuals, self._others_limits)
+            residuals = clipped_residuals(self.Y.T, residuals, self._others_limits)
             losses, squares = self._losses(residuals)
         means = np.array([*keys, losses.mean(1), squares.mean(1)])
         means[:, P.min(1) <= ROOM] = np.inf
@@ -189,7 +189,7 @@ class Target:
     def training_error(self, E: Floats) -> float:
         """Return the criterion on the training data, from residuals E, T x n."""
         low, high = limits(self.Y, self.reach)
-        losses, _ = self._losses(held(self.Y.T, E, (low[:, None], high[:, None])))
+        losses, _ = self._losses(clipped_residuals(self.Y.T, E, (low[:, None], high[:, None])))
         return float(losses.mean())
 
     def _losses(self, residuals: Floats) -> tuple[Floats, Floats]:

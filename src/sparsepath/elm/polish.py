@@ -44,7 +44,7 @@ AS_GOOD = 0.5  # standard errors of the difference by which a larger ridge may b
 STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for each feature more
 
 
-def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
+def tune_ridge(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
     """Return the machine with the best ridge of the grid; default: all neurons.
 
     The largest ridge whose error is above the least by no more than half a standard error
@@ -105,11 +105,11 @@ def descent(
 def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:
     """Return an equal or better machine on the same subset, with other scalings and ridge."""
     scaling, ridge = descent(pool, candidate, least, rounds)
-    other = rejudged(pool, Candidate(candidate.key, scaling, candidate.which, ridge))
+    other = reevaluate(pool, Candidate(candidate.key, scaling, candidate.which, ridge))
     return min((candidate, other), key=lambda found: found.key)
 
 
-def rejudged(pool: Pool, machine: Candidate) -> Candidate:
+def reevaluate(pool: Pool, machine: Candidate) -> Candidate:
     """Return a machine with its error on all rows, in double precision."""
     left_out = pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out()
     return replace(machine, key=left_out.key, losses=left_out.losses)

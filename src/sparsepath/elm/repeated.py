@@ -20,7 +20,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 
 from sparsepath.assessment.folds import Rows
-from sparsepath.assessment.repetitions import Repetition, Searched, is_plain
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult, is_plain
 from sparsepath.base import seed_of
 from sparsepath.elm.search import Draw, models
 from sparsepath.system.threads import Threads
@@ -28,7 +28,7 @@ from sparsepath.system.threads import Threads
 
 def search_many(
     estimator: Any, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-) -> Iterator[Searched | None] | None:
+) -> Iterator[RepetitionResult | None] | None:
     """Return the result of each repetition; None where a full ``fit`` is needed."""
     if set(given) - {"groups"} or effective_n_jobs(None) > 1:
         return None
@@ -37,10 +37,10 @@ def search_many(
 
 def _side_by_side(
     estimator: Any, X: Any, y: Any, repetitions: Sequence[Repetition]
-) -> Iterator[Searched | None]:
+) -> Iterator[RepetitionResult | None]:
     ended = Event()
 
-    def searched(draw: Draw | None, crew: Threads) -> Searched | None:
+    def searched(draw: Draw | None, crew: Threads) -> RepetitionResult | None:
         if draw is None or ended.is_set():
             return None
         return _searched(estimator, X, draw, crew, ended)
@@ -50,7 +50,7 @@ def _side_by_side(
         n, alone = threads.n_threads, Threads(1)
         together = len(repetitions) - len(repetitions) % n  # the last few have all threads in turn
         crew = ThreadPoolExecutor(n)
-        waiting: deque[Future[Searched | None]] = deque()
+        waiting: deque[Future[RepetitionResult | None]] = deque()
         try:
             for _ in range(together):
                 waiting.append(crew.submit(searched, next(draws), alone))
@@ -81,7 +81,9 @@ def _draw(estimator: Any, X: Any, y: Any, one: Repetition) -> Draw | None:
     return model._draw(part, target, seed, len(one.likely) if one.likely else None)
 
 
-def _searched(estimator: Any, X: Any, draw: Draw, crew: Threads, ended: Event) -> Searched | None:
+def _searched(
+    estimator: Any, X: Any, draw: Draw, crew: Threads, ended: Event
+) -> RepetitionResult | None:
     search = draw.search(crew, ended.is_set)
     search.run(draw.seeds)
     if ended.is_set():
@@ -91,7 +93,7 @@ def _searched(estimator: Any, X: Any, draw: Draw, crew: Threads, ended: Event) -
     def outputs(rows: Rows) -> Any:
         return {size: machine.predict(X[rows]) for size, machine in machines.items()}
 
-    return Searched(
+    return RepetitionResult(
         {len(step.subset): step.subset for step in steps},
         {len(step.subset): step.error for step in steps},
         outputs,

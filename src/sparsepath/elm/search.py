@@ -8,12 +8,19 @@ import numpy as np
 
 from sparsepath.elm.neighbours import Neighbourhood
 from sparsepath.elm.network import LeaveOneOut, Machine
-from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, descent, polish, rejudged, tuned
+from sparsepath.elm.polish import (
+    STANDARD_ERRORS,
+    clearly_better,
+    descent,
+    polish,
+    reevaluate,
+    tune_ridge,
+)
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import Subset, rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
-from sparsepath.path.steps import Step, exchanged
+from sparsepath.path.steps import Step, exchange_columns
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 
@@ -196,7 +203,7 @@ def _winner(
     another pool, to which they were not fitted. The first polishing, with half of the neurons and
     a sample of the rows, shows which subset it will be, and whether there is a gain.
     """
-    plain = rejudged(pool, first)
+    plain = reevaluate(pool, first)
     own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
     winner = min(polished, key=lambda c: c.key)
     if winner.key[0] >= CLEARLY * own.key[0] or not clearly_better(pool, winner, plain, 0.0):
@@ -206,10 +213,10 @@ def _winner(
         far = machine.subset != common.subset or machine.key[0] < FAR_BETTER * common.key[0]
         return clearly_better(pool, machine, common, 0.0 if far else STANDARD_ERRORS)
 
-    whole = tuned(pool, first.scaling)
+    whole = tune_ridge(pool, first.scaling)
     if winner.key[0] >= plain.key[0]:
         return whole
-    machine = finished(pool, winner, least)
+    machine = finish(pool, winner, least)
     if not serves(machine, whole):
         return whole
     return machine if _score(other, machine) < _score(other, whole) else whole
@@ -222,9 +229,9 @@ def first_polish(pool: Pool, sample: Pool, start: Candidate, least: float) -> Ca
     return replace(machine, key=rough_key(pool, machine))
 
 
-def finished(pool: Pool, start: Candidate, least: float) -> Candidate:
+def finish(pool: Pool, start: Candidate, least: float) -> Candidate:
     """Return a fully optimised machine: with all neurons, or its own if better."""
-    starts = tuned(pool, start.scaling), rejudged(pool, start)
+    starts = tune_ridge(pool, start.scaling), reevaluate(pool, start)
     return polish(pool, min(starts, key=lambda c: c.key), least)
 
 
@@ -237,7 +244,7 @@ def _tuned(pool: Pool, best: Best) -> Best:
     """Return the machines with the best ridge for each."""
     machines = Best()
     for candidate in best.at.values():
-        machines.offer(tuned(pool, candidate.scaling, candidate.which))
+        machines.offer(tune_ridge(pool, candidate.scaling, candidate.which))
     return machines
 
 
@@ -249,10 +256,10 @@ def _settled(pool: Pool, found: Best, best: Best) -> Best:
     machines = Best()
     # Both have ridges of their own, so the errors are taken afresh.
     for candidate in found.at.values():
-        machines.offer(tuned(pool, candidate.scaling))
+        machines.offer(tune_ridge(pool, candidate.scaling))
     for size, candidate in best.at.items():
         if size not in found.at or candidate.subset == found.at[size].subset:
-            machines.offer(tuned(pool, candidate.scaling, candidate.which))
+            machines.offer(tune_ridge(pool, candidate.scaling, candidate.which))
     return machines
 
 
@@ -273,11 +280,11 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     if restarted is not None and restarted.subset not in near:
         near.append(restarted.subset)
     found = swaps.known | swaps.steady
-    first = tuned(pool, found[near[0]].scaling, half)
+    first = tune_ridge(pool, found[near[0]].scaling, half)
     common = [first, *(replace(first, scaling=found[subset].scaling) for subset in near[1:])]
     if restarted is None:
         return common
-    return [*common, tuned(pool, restarted.scaling, restarted.which)]
+    return [*common, tune_ridge(pool, restarted.scaling, restarted.which)]
 
 
 def models(
@@ -297,7 +304,7 @@ def models(
         candidate: Candidate = best.at[size]
         fit = pool.fit(candidate.scaling, candidate.which, candidate.ridge)
         features = np.array(candidate.subset)
-        exchanged(held, candidate.subset)
+        exchange_columns(held, candidate.subset)
         steps.append(step(fit.leave_one_out(), fit.E))
         machines[size] = Machine.of(fit, features, centre[features], scale[features])
     return steps, machines

@@ -7,21 +7,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.assessment.out_of_sample import LeftOut
-from sparsepath.assessment.repetitions import Repetition, Searched
+from sparsepath.assessment.out_of_sample import HeldOutLosses
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult
 from sparsepath.base import (
     Found,
     Given,
     Run,
     Stop,
     fitting,
-    opened,
+    open_fit,
     seed_of,
 )
 from sparsepath.base.parameters import count, number, one_of, positive
 from sparsepath.base.selector import SizedSelector
-from sparsepath.base.targets import ClassifierFace, RegressorFace
-from sparsepath.data.classes import coded
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
+from sparsepath.data.classes import encode_targets
 from sparsepath.data.validation import check_features
 from sparsepath.elm.cost import seconds
 from sparsepath.elm.estimators import seeds_of
@@ -53,7 +53,7 @@ USUAL_SIZES = 8  # after which a search usually ends: 7 to 13 at 100 x 10 to 500
 MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless asked for more
 
 
-def contradictions(path: SelectionPath, parts: LeftOut) -> set[int]:
+def contradictions(path: SelectionPath, parts: HeldOutLosses) -> set[int]:
     """Sizes at which the honest error is well below the criterion of the search."""
     honest = dict(zip(parts.sizes, parts.errors.tolist(), strict=True))
     steps = {size: path.step(size) for size in path.sizes if size in honest and size}
@@ -100,7 +100,7 @@ class _ELMFS(SizedSelector):
         groups : array of shape (n_samples,), optional
             Samples that belong together: the validation leaves them out together.
         """
-        given, X = opened(self, X, y, groups=groups)
+        given, X = open_fit(self, X, y, groups=groups)
         seed = seed_of(self.random_state)
         draw = self._draw(X, self._target(y, X.shape[0]), seed)
         plan = draw.plan
@@ -130,7 +130,9 @@ class _ELMFS(SizedSelector):
             steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
         )
 
-    def _search_again(self, path: SelectionPath, parts: LeftOut, given: Given) -> Found | None:
+    def _search_again(
+        self, path: SelectionPath, parts: HeldOutLosses, given: Given
+    ) -> Found | None:
         """Run a second search, from subsets found with part of the data held out.
 
         Only where an honest error is well below the criterion of the search at that size: models
@@ -182,7 +184,7 @@ class _ELMFS(SizedSelector):
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched | None] | None:
+    ) -> Iterator[RepetitionResult | None] | None:
         """Return the results of all repetitions, in parallel; see ``elm.repeated``."""
         from sparsepath.elm.repeated import search_many
 
@@ -208,7 +210,7 @@ class _ELMFS(SizedSelector):
 
 
 @dataclass(eq=False, repr=False)
-class ELMFSRegressor(RegressorFace, _ELMFS):
+class ELMFSRegressor(PathRegressorMixin, _ELMFS):
     """Feature selection for nonlinear regression with extreme learning machines (ELM-FS).
 
     For each size, finds the subset, the scaling of its features and the neurons with the lowest
@@ -303,7 +305,7 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
 
 
 @dataclass(eq=False, repr=False)
-class ELMFSClassifier(ClassifierFace, _ELMFS):
+class ELMFSClassifier(PathClassifierMixin, _ELMFS):
     """Feature selection for nonlinear classification with extreme learning machines (ELM-FS).
 
     Targets are coded +1 and -1, and subsets are compared by the exact leave-one-out error rate.
@@ -390,11 +392,11 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
     def _target(self, y: Any, n_samples: int) -> Target:
         one_of("loss", self.loss, ("zero_one", "squared"))
         codes = self._codes(y, n_samples)
-        Y = coded(codes, len(self.classes_))
+        Y = encode_targets(codes, len(self.classes_))
         return Target(Y, codes if self.loss == "zero_one" else None)
 
     @property
-    def _yardstick(self) -> str:
+    def _metric(self) -> str:
         return self.loss
 
     def _criterion(self) -> str:

@@ -37,7 +37,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsepath.elm.pairs import best_pairs, polynomials, unit_rows
-from sparsepath.elm.polish import tuned
+from sparsepath.elm.polish import tune_ridge
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, Subset
 from sparsepath.elm.scaling import Best, Candidate
@@ -206,7 +206,7 @@ class SwapSearch:
         pool, base = self.sample, self.best.at[level].subset if level else ()
         residuals, modulators = pool.target.rows, np.ones((1, pool.target.n))
         if base:
-            machine = tuned(pool, self.best.at[level].scaling)
+            machine = tune_ridge(pool, self.best.at[level].scaling)
             fit = pool.fit(machine.scaling, machine.which, machine.ridge)
             residuals, outputs = fit.leave_one_out().residuals, unit_rows(pool.target.rows - fit.E)
             modulators = np.vstack([modulators, self._functions[0, list(base)], outputs])

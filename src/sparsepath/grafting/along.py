@@ -12,7 +12,7 @@ from sparsepath.base.parameters import count, number, numbers, real
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
-from sparsepath.path.steps import Move, Step, exchanged
+from sparsepath.path.steps import Move, Step, exchange_columns
 from sparsepath.system.arrays import Floats
 
 LEAST = 0.01  # of the largest l1, where paths end that need not go on
@@ -72,7 +72,7 @@ def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: f
     return [
         Move(*move, float(problem.error(fit.solution.loss)), seconds)
         for fit in fits
-        for move in exchanged(held, fit.final.features)
+        for move in exchange_columns(held, fit.final.features)
     ]
 
 
@@ -85,7 +85,7 @@ def best_of_each_size(steps: Iterable[Step], known: Iterable[Any]) -> Trail:
     trail, held = Trail(), list[int]()
     for step, more in zip(steps, known, strict=True):
         place = {j: i for i, j in enumerate(step.subset)}
-        exchanged(held, step.subset)
+        exchange_columns(held, step.subset)
         coef = None if step.coef is None else step.coef[[place[j] for j in held]]
         trail.offer(replace(step, subset=tuple(held), coef=coef), model=more)
     return trail

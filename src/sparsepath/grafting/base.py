@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.assessment.metrics import Yardstick, deviance
-from sparsepath.assessment.repetitions import Repetition, Searched
-from sparsepath.base.linear import LinearFace
+from sparsepath.assessment.metrics import Metric, deviance
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult
+from sparsepath.base.linear import LinearModelMixin
 from sparsepath.base.parameters import as_record, count, flag, number, one_of, positive, share
 from sparsepath.base.selector import SearchingSelector
-from sparsepath.base.targets import ClassifierFace, RegressorFace
-from sparsepath.data.classes import class_weighted, coded
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
+from sparsepath.data.classes import class_weighted, encode_targets
 from sparsepath.data.validation import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import (
@@ -74,7 +74,7 @@ class GraftingSelector(SearchingSelector):
 
 
 @dataclass(eq=False, repr=False)
-class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
+class LinearGrafting(LinearModelMixin, GraftingSelector, GraftingOptions):
     """Base class of linear grafting: parameters, penalties, the linear model."""
 
     _: KW_ONLY
@@ -139,7 +139,7 @@ def check_custom(loss: ConvexLoss, Y: Floats) -> None:
         )
 
 
-class GraftingNumbers(RegressorFace):
+class GraftingNumbers(PathRegressorMixin):
     """Targets in, predictions out."""
 
     loss: ClassVar[Any] = "squared"
@@ -175,11 +175,11 @@ class GraftingNumbers(RegressorFace):
         return loss
 
     @property
-    def _yardstick(self) -> Any:
+    def _metric(self) -> Any:
         """Deviances for losses that have them, the loss itself if it is custom, else squares."""
         loss = self._loss_term()
         if isinstance(self.loss, ConvexLoss):
-            return Yardstick(
+            return Metric(
                 loss.error_name,
                 lambda truth, outputs: loss.error_factor * loss.value(outputs, truth.values),
             )
@@ -197,7 +197,7 @@ class LinearNumbers(GraftingNumbers):
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched | None] | None:
+    ) -> Iterator[RepetitionResult | None] | None:
         """Return the results of all repetitions, computed together; see
         ``assessment.repetitions``.
         """
@@ -208,7 +208,7 @@ class LinearNumbers(GraftingNumbers):
 
 
 @dataclass(eq=False, repr=False)
-class GraftingClasses(ClassifierFace):
+class GraftingClasses(PathClassifierMixin):
     """Labels in, classes and probabilities out."""
 
     _: KW_ONLY
@@ -223,7 +223,7 @@ class GraftingClasses(ClassifierFace):
         loss = self._margin_loss(len(self.classes_))
         if len(self.classes_) > 2:
             return (codes[:, None] == np.arange(len(self.classes_))).astype(float), weights, loss
-        Y = coded(codes, 2)
+        Y = encode_targets(codes, 2)
         if isinstance(self.loss, ConvexLoss):
             check_custom(loss, Y)
         return Y, weights, loss
@@ -252,7 +252,7 @@ class GraftingClasses(ClassifierFace):
         return self._margin_loss(len(classes))
 
     @property
-    def _yardstick(self) -> str:
+    def _metric(self) -> str:
         """The log loss where scores are logarithms of odds, else the error rate."""
         return "logistic" if self.loss == "logistic" else "zero_one"
 
@@ -261,7 +261,7 @@ class GraftingClasses(ClassifierFace):
 
 
 @dataclass(eq=False, repr=False)
-class JudgedClasses(GraftingClasses):
+class CrossValidatedClasses(GraftingClasses):
     """Mixin of classifiers with a cross-validated error."""
 
     _: KW_ONLY

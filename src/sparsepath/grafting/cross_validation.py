@@ -11,12 +11,17 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.base import Found, Run, Stop, fitting, opened
+from sparsepath.base import Found, Run, Stop, fitting, open_fit
 from sparsepath.base.parameters import flag
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError
 from sparsepath.grafting.along import best_of_each_size, grid, longer, path_moves, still_falls
-from sparsepath.grafting.base import JudgedClasses, LinearClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.base import (
+    CrossValidatedClasses,
+    LinearClasses,
+    LinearGrafting,
+    LinearNumbers,
+)
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors, training_parts
@@ -76,7 +81,7 @@ class _GraftingCV(LinearGrafting):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Fit the paths and settle on a size."""
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty, error = self._options(), self._penalty(1.0, self.l0), self._error
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
@@ -326,7 +331,7 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
 
 
 @dataclass(eq=False, repr=False)
-class GraftingClassifierCV(LinearClasses, JudgedClasses, _GraftingCV):
+class GraftingClassifierCV(LinearClasses, CrossValidatedClasses, _GraftingCV):
     """Grafting classification with l1, and so the number of features, chosen by cross-validation.
 
     Parameters

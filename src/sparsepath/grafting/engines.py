@@ -29,7 +29,7 @@ from sparsepath.grafting.criterion import (
     violations,
 )
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.screening import KnownGradient
+from sparsepath.grafting.screening import GradientBounds
 from sparsepath.grafting.steps import Indices, minimise
 from sparsepath.system.arrays import Floats
 
@@ -58,7 +58,7 @@ class Engine:
         Of the present violation: to this a working set is optimised before others are looked at.
     null_loss : float
         The mean loss of the empty model.
-    known_gradient : KnownGradient
+    known_gradient : GradientBounds
         The gradient where it was last requested.
     """
 
@@ -72,7 +72,7 @@ class Engine:
         self.loss = loss
         self.steps = 0
         self._free: NDArray[np.bool_] | slice = slice(None)  # of the features that are held
-        self.known_gradient = KnownGradient(design)
+        self.known_gradient = GradientBounds(design)
         self._expanded: tuple[Floats, Expansion] | None = None  # outputs, and the loss there
         K = Y.shape[1]
         self.W = np.zeros((design.n, K))

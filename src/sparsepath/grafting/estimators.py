@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from sparsepath.base import Found, Given, Run, fitting, opened
+from sparsepath.base import Found, Given, Run, fitting, open_fit
 from sparsepath.data.sources import is_source
 from sparsepath.grafting.base import LinearClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
@@ -38,7 +38,7 @@ class _Grafting(LinearGrafting):
         if is_source(X):
             with StreamProblem.opened(self, X, y, sample_weight, groups) as read:
                 return self._minimise(read, read.given, read.source)
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         self._options()  # parameters are refused before they are used
         with Threads(self.n_threads) as threads:

@@ -32,7 +32,7 @@ from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_sc
 from sparsepath.grafting.squares import SharedSums, by_squares
 from sparsepath.grafting.steps import Indices
 from sparsepath.models.predictors import Linear, Linked, Predictor
-from sparsepath.path.steps import Step, exchanged
+from sparsepath.path.steps import Step, exchange_columns
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 
@@ -390,7 +390,7 @@ def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]
     for number, done in enumerate(rounds, start=1):
         place, sizes = {j: i for i, j in enumerate(done.features)}, done.gradients
         by_size = [done.features[i] for i in np.argsort(-sizes, kind="stable").tolist()]
-        for action, j in exchanged(features, by_size):
+        for action, j in exchange_columns(features, by_size):
             size = float(sizes[place[j]]) if action == "add" else np.nan
             record.move(action, j, done.criterion, done.loss, size, step=number)
         rows = [place[j] for j in features]
@@ -402,7 +402,7 @@ def _whole_record(solution: Solution, null: WorkingModel) -> Record:
     """The rounds, and the solution itself."""
     record, order = _record(solution.rounds, null)
     record.stopped = Stop.OPTIMAL if solution.converged else Stop.INEXACT
-    exchanged(order, np.flatnonzero(solution.W.any(1)).tolist())
+    exchange_columns(order, np.flatnonzero(solution.W.any(1)).tolist())
     final = WorkingModel(
         tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.base import Callback, Found, Run, Stop, opened
+from sparsepath.base import Callback, Found, Run, Stop, open_fit
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.base import MARGIN_LOSSES, Factors
 from sparsepath.grafting.criterion import ConvexLoss
@@ -163,7 +163,7 @@ def grafting_path(
     face: Any = (GraftingClassifier if kind in MARGIN_LOSSES else GraftingRegressor)()
     known = face.get_params()
     face.set_params(**{name: asked[name] for name in known if name in asked}, l1=1.0)
-    given, X = opened(face, X, y, sample_weight=sample_weight)
+    given, X = open_fit(face, X, y, sample_weight=sample_weight)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
     options: GraftingOptions = face._options()
     penalty = face._penalty(1.0, l0)

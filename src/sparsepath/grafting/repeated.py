@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.assessment.folds import Rows
-from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, linear_outputs
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult, is_plain, linear_outputs
 from sparsepath.data.condensed import Products
 from sparsepath.data.splits import splits_of
 from sparsepath.grafting.along import longer
@@ -27,7 +27,7 @@ GRAFTING_ROWS = 4  # rows for each column from which products of columns are wor
 
 def search_many(
     estimator: Any, X: Any, Y: Floats, given: Any, repetitions: Sequence[Repetition]
-) -> Iterator[Searched | None] | None:
+) -> Iterator[RepetitionResult | None] | None:
     """Return the result of each repetition; None where the rows are needed."""
     few = isinstance(X, np.ndarray) and X.shape[0] >= GRAFTING_ROWS * X.shape[1]
     relax = getattr(estimator, "relax", False)
@@ -39,7 +39,7 @@ def search_many(
 
 def _searched(
     estimator: Any, X: Any, Y: Floats, groups: Any, repetitions: Sequence[Repetition]
-) -> Iterator[Searched | None]:
+) -> Iterator[RepetitionResult | None]:
     groups = None if groups is None else np.asarray(groups)
     products = Products(X, standardize=estimator.standardize)
     with Threads(1) as threads:
@@ -67,7 +67,7 @@ class _SharedSearch:
             return None
         return GraftingProblem.condensed(few, SquaredLoss(), self.threads)
 
-    def found(self, rows: Rows) -> Searched | None:
+    def found(self, rows: Rows) -> RepetitionResult | None:
         """Return the results of the search."""
         problem = self.problem(rows)
         if problem is None:
@@ -83,7 +83,7 @@ class _SharedSearch:
         steps = found.steps
         steps = list(steps.values() if hasattr(steps, "values") else steps)
         label = f"{found.criterion} ({found.error_kind} error)"
-        return Searched(
+        return RepetitionResult(
             {len(step.subset): step.subset for step in steps},
             {len(step.subset): float(step.error) for step in steps},
             lambda rows: linear_outputs(self.X[rows], steps),

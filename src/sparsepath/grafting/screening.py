@@ -21,7 +21,7 @@ from sparsepath.system.arrays import Floats
 ROUNDING_OF_L1 = 1e-9  # of l1: room for the rounding of gradients
 
 
-class KnownGradient:
+class GradientBounds:
     """The gradient as it was when each column was last read, and how far ``off`` it can be."""
 
     def __init__(self, design: GraftingDesign) -> None:

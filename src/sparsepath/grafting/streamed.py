@@ -29,7 +29,7 @@ from sparsepath.assessment.in_passes import (
 )
 from sparsepath.base import Found, Given
 from sparsepath.data.moments import Sums, coding_of, read_centred
-from sparsepath.data.opening import taken
+from sparsepath.data.opening import as_source
 from sparsepath.data.row_values import groups_of
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
@@ -73,7 +73,7 @@ class StreamProblem(GraftingProblem):
         cls, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> Iterator["StreamProblem"]:
         """The problem of an estimator, while those are at work who read the rows."""
-        source = taken(X, y, sample_weight)
+        source = as_source(X, y, sample_weight)
         source.name_columns(estimator)
         ways = {"fit_intercept": estimator.fit_intercept, "standardize": estimator.standardize}
         with source.crew(estimator.n_threads) as crew:

@@ -18,7 +18,7 @@ from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.engines import INNER_GRAM, Engine
 from sparsepath.grafting.gram import GramEngine
-from sparsepath.grafting.screening import KnownGradient
+from sparsepath.grafting.screening import GradientBounds
 from sparsepath.grafting.steps import Indices, minimise
 from sparsepath.grafting.streamed_design import StreamedGrafting
 from sparsepath.system.arrays import Floats
@@ -29,7 +29,7 @@ NOTHING = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
-class SentModel:
+class ModelMessage:
     """A model, and what of the rows it needs: sent to every part.
 
     ``columns`` are those that are read (None: all), ``means``, ``scales`` and ``w`` theirs;
@@ -67,7 +67,7 @@ class SentModel:
         return Z
 
 
-def expanded(slab: Slab, at: SentModel, hessian: bool) -> Answer:
+def expand(slab: Slab, at: ModelMessage, hessian: bool) -> Answer:
     """Sums of s L, of the slopes, their sizes and the curvatures; gradient; Z'h and Z'hZ."""
     F, Y, s = at.outputs(slab)
     here = at.loss.expansion(F, Y)
@@ -80,7 +80,7 @@ def expanded(slab: Slab, at: SentModel, hessian: bool) -> Answer:
     return [sums, Z.T @ u, Z.T @ h, Z.T @ (h[:, None] * Z)]
 
 
-def conjugates(slab: Slab, at: SentModel, part: float) -> Answer:
+def conjugates(slab: Slab, at: ModelMessage, part: float) -> Answer:
     """The sum of s L* at a part of the slopes."""
     F, Y, s = at.outputs(slab)
     return [np.array(s @ at.loss.conjugate(part * at.loss.slope(F, Y), Y))]
@@ -114,7 +114,7 @@ class StreamEngine(Engine):
         self._free = slice(None)
         self._features: Indices = NOTHING
         self._seen: dict[tuple[bytes, bytes], Look] = {}
-        self.known_gradient = KnownGradient(design)
+        self.known_gradient = GradientBounds(design)
         self._expanded = None
         self.W, self.b = np.zeros((design.n, 1)), np.zeros(1)
         self.F = np.zeros((design.n + 1, 1))
@@ -125,11 +125,11 @@ class StreamEngine(Engine):
         self.W, self.b = W.copy(), b.copy()
         self.F = np.vstack([W, b[None]]) if F is None else F.copy()
 
-    def _point(self, F: Floats, columns: Columns | None) -> SentModel:
+    def _point(self, F: Floats, columns: Columns | None) -> ModelMessage:
         design = self.design
         which = np.arange(design.n) if columns is None else columns
         w = F[which, 0]
-        return SentModel(
+        return ModelMessage(
             columns, np.flatnonzero(w), design.means[which], design.scales[which], w,
             float(F[-1, 0]), design.total, design.coding, self.loss, design.cells, design.factors,
         )  # fmt: skip
@@ -145,7 +145,7 @@ class StreamEngine(Engine):
         if features is not None:
             columns = np.union1d(np.flatnonzero(F[:-1]), features)
         at = self._point(F, columns)
-        answer = design.source.total(design.crew, columns, expanded, at, columns is not None)
+        answer = design.source.total(design.crew, columns, expand, at, columns is not None)
         sums, q, *blocks = answer
         if columns is None or features is None:
             q = np.where(design.usable, q, 0.0)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from sparsepath.assessment.metrics import YARDSTICKS, Truth
+from sparsepath.assessment.metrics import METRICS, Truth
 from sparsepath.base.fitting import refuse_source
 from sparsepath.data.validation import check_weights
 from sparsepath.errors import InputError
@@ -20,7 +20,7 @@ from sparsepath.system.arrays import Floats, Vector
 class Survival:
     """Times and events in, risk scores out."""
 
-    _yardstick = "concordance"
+    _metric = "concordance"
     _error = "loss"
     _one_target = True
     _reads_in_passes = False
@@ -74,7 +74,7 @@ class Survival:
         """
         risk = self.predict(X)
         truth = Truth(time_and_event(y, len(risk)))
-        return 1.0 - float(YARDSTICKS["concordance"].losses(truth, risk[:, None])[0])
+        return 1.0 - float(METRICS["concordance"].losses(truth, risk[:, None])[0])
 
 
 @dataclass(eq=False, repr=False)

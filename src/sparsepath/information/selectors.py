@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.base import Found, Given, Run, Stop, Trail, fitting, opened, seed_of
+from sparsepath.base import Found, Given, Run, Stop, Trail, fitting, open_fit, seed_of
 from sparsepath.base.parameters import at_most, count, is_list, one_of, random_state
 from sparsepath.base.selector import SizedSelector
 from sparsepath.data.columns import standardise
@@ -220,7 +220,7 @@ class MutualInfoSelector(MutualInfoSearch):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together. With ``discrete_target`` the labels of one.
         """
-        given, X = opened(self, X, y)
+        given, X = open_fit(self, X, y)
         YT = target_rows(y, X.shape[0], self.discrete_target)
 
         def judged(trail: Trail) -> Found:

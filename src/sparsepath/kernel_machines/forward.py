@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.base import Found, Run, Stop, Trail, fitting, gained_nothing, opened
+from sparsepath.base import Found, Run, Stop, Trail, fitting, gained_nothing, open_fit
 from sparsepath.base.parameters import at_most
 from sparsepath.base.selector import SizedSelector
-from sparsepath.base.targets import RegressorFace, dense
+from sparsepath.base.targets import PathRegressorMixin, dense
 from sparsepath.kernel_machines.additions import Addition, Candidates
 from sparsepath.kernel_machines.kernel_machine import (
     KernelModel,
@@ -30,7 +30,7 @@ SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance 
 
 
 @dataclass(eq=False, repr=False)
-class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
+class LSSVMForwardRegressor(PathRegressorMixin, SizedSelector, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
     Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
@@ -104,7 +104,7 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
             Samples that belong together: folds keep them whole, and "loo" leaves out a group at a
             time.
         """
-        given, X = opened(self, X, y, groups=groups)
+        given, X = open_fit(self, X, y, groups=groups)
         X = dense(X)
         y = self._numbers(y, len(X))[:, 0]
         gammas = sorted(grid(self.gamma, "gamma", FEW_GAMMAS))

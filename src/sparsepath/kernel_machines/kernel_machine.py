@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.base import Formula, Gaussian, Predictor
 from sparsepath.base.parameters import flag, positive
-from sparsepath.base.selector import TakesSparse
-from sparsepath.base.targets import RegressorFace, dense, weights_of
+from sparsepath.base.selector import SparseInputMixin
+from sparsepath.base.targets import PathRegressorMixin, dense, weights_of
 from sparsepath.data.columns import moments
 from sparsepath.data.splits import splits_of
 from sparsepath.data.validation import check_features
@@ -104,7 +104,7 @@ class KernelModel(Predictor):
 
 
 @dataclass(eq=False, repr=False)
-class _KernelMachine(TakesSparse):
+class _KernelMachine(SparseInputMixin):
     """Base class of kernel machines: scaling, grid of gamma and sigma2, predictions."""
 
     gamma: float | str | Sequence[float] = "tune"
@@ -160,7 +160,7 @@ class _KernelMachine(TakesSparse):
         return self._model.predict(check_features(self, X, reset=False))
 
 
-class _SeveralTargets(RegressorFace):
+class _SeveralTargets(PathRegressorMixin):
     """A kernel machine for one target or several, which come out in the shape that they had."""
 
     _model: KernelModel

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.base import explained, in_memory
-from sparsepath.base.targets import ClassifierFace, dense, weights_of
-from sparsepath.data.classes import coded, winners
+from sparsepath.base import document_fit, in_memory
+from sparsepath.base.targets import PathClassifierMixin, dense, weights_of
+from sparsepath.data.classes import encode_targets, winners
 from sparsepath.data.validation import check_features
 from sparsepath.kernel_machines.kernel_machine import (
     GAMMAS,
@@ -97,7 +97,7 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
     """
 
     @in_memory
-    @explained
+    @document_fit
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
@@ -116,7 +116,7 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
 
 
 @dataclass(eq=False, repr=False)
-class LSSVMClassifier(ClassifierFace, _LSSVM):
+class LSSVMClassifier(PathClassifierMixin, _LSSVM):
     """Least-squares support vector classification: targets +1 and -1, one class against the rest.
 
     Parameters
@@ -159,7 +159,7 @@ class LSSVMClassifier(ClassifierFace, _LSSVM):
     """
 
     @in_memory
-    @explained
+    @document_fit
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
@@ -171,7 +171,7 @@ class LSSVMClassifier(ClassifierFace, _LSSVM):
         X = dense(check_features(self, X, reset=True))
         weights = weights_of(sample_weight, len(X))
         codes = self._codes(y, len(X), weights)
-        Y = coded(codes, len(self.classes_))
+        Y = encode_targets(codes, len(self.classes_))
         self._fit(X, Y, y, sample_weight)
         right = winners(Y - self._residuals) == codes
         self.cv_accuracy_ = float(np.average(right, weights=weights))

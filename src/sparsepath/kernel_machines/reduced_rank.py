@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular, svd
 
-from sparsepath.base import explained, in_memory
+from sparsepath.base import document_fit, in_memory
 from sparsepath.base.parameters import count, share
 from sparsepath.base.reconstruction import Reconstruction, reconstruct
 from sparsepath.base.targets import dense, weights_of
@@ -116,7 +116,7 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     columns: Sequence[int] | Sequence[str] | None = None
 
     @in_memory
-    @explained
+    @document_fit
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose samples for every width, tune and fit.
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from sparsepath.assessment.repetitions import Repetition, Searched, is_plain, linear_outputs
-from sparsepath.base import Found, Run, Trail, fitting, opened
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult, is_plain, linear_outputs
+from sparsepath.base import Found, Run, Trail, fitting, open_fit
 from sparsepath.base.least_angle import lars_entries
-from sparsepath.base.linear import LinearFace
+from sparsepath.base.linear import LinearModelMixin
 from sparsepath.base.parameters import at_most, number
 from sparsepath.base.selector import SizedSelector
-from sparsepath.base.targets import RegressorFace
+from sparsepath.base.targets import PathRegressorMixin
 from sparsepath.data.columns import standardise
 from sparsepath.data.condensed import Products
 from sparsepath.data.validation import check_features
@@ -29,7 +29,7 @@ ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
 
 @dataclass(eq=False, repr=False)
-class LarsSelector(RegressorFace, LinearFace, SizedSelector):
+class LarsSelector(PathRegressorMixin, LinearModelMixin, SizedSelector):
     """Least angle regression: features in the order in which they enter.
 
     Features are brought to unit variance. The model of each size is ridge regression on the
@@ -89,7 +89,7 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Follow least angle regression and settle on a size."""
-        given, X = opened(self, X, y, groups=groups)
+        given, X = open_fit(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)
         usable = np.flatnonzero(XT.any(1))
@@ -123,7 +123,7 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched | None] | None:
+    ) -> Iterator[RepetitionResult | None] | None:
         """Return the results of repetitions from products of columns; see ``data.condensed``."""
         X = check_features(self, X, reset=True)
         m, n = X.shape
@@ -145,7 +145,7 @@ def _again(
     one: Repetition,
     longest: int,
     l2: float,
-) -> Searched | None:
+) -> RepetitionResult | None:
     """One repetition; leave-one-out errors need the rows themselves, ``columns``, if these are all.
 
     The order of entry comes from the condensed rows, and of some rows the models too.
@@ -169,7 +169,7 @@ def _again(
         model.add(column)
         steps.append(model.step())
     errors = {len(step.subset): step.error for step in steps if one.rows is None}
-    return Searched(
+    return RepetitionResult(
         {len(step.subset): step.subset for step in steps},
         errors,
         lambda rows: linear_outputs(X[rows], steps),

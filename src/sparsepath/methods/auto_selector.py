@@ -21,15 +21,15 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsepath.assessment.folds import Rows
-from sparsepath.assessment.out_of_sample import LeftOut, OneWay, Ways, preferred
+from sparsepath.assessment.out_of_sample import HeldOutLosses, SingleProcedure, Ways, preferred_way
 from sparsepath.assessment.planning import duration
-from sparsepath.assessment.repetitions import Searched, fitted, quiet_copy
+from sparsepath.assessment.repetitions import RepetitionResult, fit_clone, quiet_copy
 from sparsepath.assessment.validation import is_validated
-from sparsepath.base import Found, Given, Run, fitting, opened
+from sparsepath.base import Found, Given, Run, fitting, open_fit
 from sparsepath.base.parameters import count, positive
 from sparsepath.base.run import parameters_of, seed_of
 from sparsepath.base.selector import SizedSelector
-from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
 from sparsepath.data.classes import USUAL_SLOPE
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError, warn_user
@@ -65,13 +65,13 @@ TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
 class MethodWays:
     """All ways of all methods; a way is a method and one of its own ways."""
 
-    yardstick = None
+    metric = None
 
     def __init__(self, methods: Mapping[str, Any], X: Any, y: Any, given: Any) -> None:
         self._ways: dict[str, Ways] = {}
         for name, each in methods.items():
             several = each._ways(X, y, given) if hasattr(each, "_ways") else None
-            self._ways[name] = several or OneWay(each)
+            self._ways[name] = several or SingleProcedure(each)
         every = self._ways.items()
         self.estimators: Mapping[Any, Any] = {
             (name, search): each for name, ways in every for search, each in ways.estimators.items()
@@ -79,7 +79,7 @@ class MethodWays:
         self.names: Sequence[Any] = [(name, way) for name, ways in every for way in ways.names]
 
     def outputs(
-        self, name: tuple[str, Any], found: Searched, train: Rows, test: Rows
+        self, name: tuple[str, Any], found: RepetitionResult, train: Rows, test: Rows
     ) -> Mapping[Any, Mapping[int, Floats]]:
         """For every way that one of the searches leads to: what its models put out, by size."""
         method, search = name
@@ -133,7 +133,7 @@ class _AutoSelector(SizedSelector):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Try the methods, and settle on one of them and on a size."""
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         self._check_target(y, X.shape[0])
         check_final(self.final)
         if self.max_features is not None:
@@ -177,7 +177,7 @@ class _AutoSelector(SizedSelector):
                     one.set_params(callback=partial(tell, name))
                 clock.start()
                 try:
-                    path = fitted(one, given.X, given.y, given.more).path_
+                    path = fit_clone(one, given.X, given.y, given.more).path_
                 except InputError as error:
                     if name[0] in OF_LINEAR:
                         raise
@@ -298,7 +298,7 @@ class _AutoSelector(SizedSelector):
 
     def _of_way(
         self,
-        found: LeftOut,
+        found: HeldOutLosses,
         path: SelectionPath,
         given: Given,
         paths: Mapping[Any, SelectionPath],
@@ -321,7 +321,7 @@ class _AutoSelector(SizedSelector):
         return own[None], state
 
     @staticmethod
-    def _place(found: LeftOut, one: LeftOut) -> int:
+    def _place(found: HeldOutLosses, one: HeldOutLosses) -> int:
         """Where a way stands in the order of preference."""
         if one is found:
             return found.place
@@ -329,10 +329,10 @@ class _AutoSelector(SizedSelector):
         return place + (place >= found.place)
 
     def _contestant(
-        self, name: str, ways: list[LeftOut], paths: Mapping[Any, SelectionPath]
+        self, name: str, ways: list[HeldOutLosses], paths: Mapping[Any, SelectionPath]
     ) -> Contestant:
         """Result of one method, with the best of its own ways."""
-        best = preferred(ways, self.choose)
+        best = preferred_way(ways, self.choose)
         others = tuple(one for i, one in enumerate(ways) if i != best)
         losses = replace(ways[best], others=others, place=best, figures=None)
         path = next(of for (method, _), of in paths.items() if method == name)
@@ -391,7 +391,7 @@ def _features(size: int) -> str:
 
 
 @dataclass(eq=False, repr=False)
-class AutoSelectorRegressor(RegressorFace, _AutoSelector):
+class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
     """Feature selection for regression with the method that has the least honest error.
 
     Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and
@@ -466,7 +466,7 @@ class AutoSelectorRegressor(RegressorFace, _AutoSelector):
 
 
 @dataclass(eq=False, repr=False)
-class AutoSelectorClassifier(ClassifierFace, _AutoSelector):
+class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
     """Feature selection for classification with the method that has the least honest error.
 
     Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and

@@ -13,15 +13,15 @@ from sklearn.base import is_classifier
 from sparsepath.assessment import plots as pictures
 from sparsepath.assessment.correction import shifts
 from sparsepath.assessment.folds import parts_of
-from sparsepath.assessment.honest import COMPLEMENTS, Honest, chosen_size, told
-from sparsepath.assessment.out_of_sample import AskedToEndError, LeftOut, left_out
+from sparsepath.assessment.honest import COMPLEMENTS, Honest, chosen_size, summarize
+from sparsepath.assessment.out_of_sample import HeldOutLosses, StopRequestedError, held_out_losses
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import (
-    at_most,
     by_rows,
     check_predicts,
-    fitted,
+    fit_clone,
     has_path,
+    largest_size_up_to,
     last_step,
     quiet_copy,
     selected_by,
@@ -57,7 +57,7 @@ class Contestant:
         Selected features of the model fitted to all data.
     seconds : float
         Run time of the search on all data.
-    left_out : LeftOut
+    left_out : HeldOutLosses
         Losses of held-out samples, by size.
     place : int
         Index of the chosen size.
@@ -71,7 +71,7 @@ class Contestant:
     chosen: Honest
     features: tuple[str, ...]
     seconds: float
-    left_out: LeftOut
+    left_out: HeldOutLosses
     place: int
     subsets: Mapping[int, tuple[int, ...]]
     shifts: NDArray[np.float64]
@@ -410,7 +410,7 @@ def compare(
             return callback is not None and bool(callback(name, done, of))
 
         try:
-            losses = left_out(
+            losses = held_out_losses(
                 estimator,
                 X,
                 y,
@@ -418,16 +418,16 @@ def compare(
                 sizes=_sizes(model),
                 fit_params=fit_params,
                 groups=groups,
-                yardstick=measure,
+                metric=measure,
                 told=asked,
                 own=getattr(last_step(model), "_own_size", None),
                 choose=choose,
             )
-        except AskedToEndError:
+        except StopRequestedError:
             passed.setdefault(name, "asked to end")
             return
         if losses.others:  # what honest errors have chosen is not what the search alone would
-            model = fitted(quiet_copy(losses.searcher), X, y, given)
+            model = fit_clone(quiet_copy(losses.searcher), X, y, given)
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
     for name, estimator in estimators.items():
@@ -467,7 +467,7 @@ def _measure(estimator: Any) -> str:
     """Return the name of the metric for a task."""
     if is_classifier(estimator):
         return "zero_one"
-    own = getattr(last_step(estimator), "_yardstick", None)
+    own = getattr(last_step(estimator), "_metric", None)
     return "concordance" if own == "concordance" else "squared"
 
 
@@ -492,7 +492,7 @@ def _searched(estimator: Any, X: Any, y: Any, given: Any, deadline: float) -> tu
     began = time.perf_counter()
     if began > deadline:
         return None, 0.0
-    model = fitted(quiet, X, y, given)
+    model = fit_clone(quiet, X, y, given)
     path: SelectionPath | None = getattr(model, "path_", None)
     cut = path is not None and not path.complete
     return (None if cut else model), time.perf_counter() - began
@@ -501,21 +501,21 @@ def _searched(estimator: Any, X: Any, y: Any, given: Any, deadline: float) -> tu
 def contestant_of(
     name: str,
     subsets: Mapping[int, tuple[int, ...]],
-    losses: LeftOut,
+    losses: HeldOutLosses,
     choose: Any,
     seconds: float,
     names: Sequence[str],
 ) -> Contestant:
     """Result of a method, from its subsets on all data and its held-out losses."""
     size = chosen_size(losses, choose)
-    features = tuple(names[i] for i in subsets[at_most(size, subsets)])
+    features = tuple(names[i] for i in subsets[largest_size_up_to(size, subsets)])
     moved = shifts(losses, size if is_size(choose) else choose)
-    chosen, place = told(losses, size, choose), losses.sizes.index(size)
+    chosen, place = summarize(losses, size, choose), losses.sizes.index(size)
     return Contestant(name, chosen, features, seconds, losses, place, subsets, moved)
 
 
 def _contestant(
-    name: str, model: Any, losses: LeftOut, choose: Any, seconds: float, names: Sequence[str]
+    name: str, model: Any, losses: HeldOutLosses, choose: Any, seconds: float, names: Sequence[str]
 ) -> Contestant:
     last = last_step(model)
     if has_path(model):

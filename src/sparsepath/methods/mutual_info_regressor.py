@@ -13,10 +13,10 @@ from sparsepath.base import (
     Trail,
     fitting,
     gained_nothing,
-    opened,
+    open_fit,
     seed_of,
 )
-from sparsepath.base.targets import RegressorFace
+from sparsepath.base.targets import PathRegressorMixin
 from sparsepath.data.columns import standardise
 from sparsepath.elm import OPELMRegressor
 from sparsepath.information.selectors import MutualInfoSearch
@@ -28,7 +28,7 @@ OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
 
 
 @dataclass(eq=False, repr=False)
-class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
+class MutualInfoRegressor(PathRegressorMixin, MutualInfoSearch):
     """Subsets by mutual information; for each an optimally pruned extreme learning machine.
 
     Mutual information orders the subsets of one size; it does not predict, and it compares sizes
@@ -109,7 +109,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
         groups : array, optional
             Group labels; the honest error keeps groups together.
         """
-        given, X = opened(self, X, y, groups=groups)
+        given, X = open_fit(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         seed = seed_of(self.random_state)
         mean = Linear(np.empty(0, dtype=np.intp), np.empty((0, 1)), Y.mean(0))

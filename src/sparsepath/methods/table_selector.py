@@ -23,14 +23,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sparsepath.assessment.folds import Rows, in_time, parts_of
 from sparsepath.assessment.in_passes import SharedValidation, parts_in_passes
 from sparsepath.assessment.leaks import suspects
-from sparsepath.assessment.repetitions import Repetition, Searched
-from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validated
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult
+from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validate
 from sparsepath.base import Given, refuse_source
 from sparsepath.base.parameters import check_shared
 from sparsepath.base.selector import PathSelector, check_weights_taken
-from sparsepath.data.opening import taken
+from sparsepath.data.opening import as_source
 from sparsepath.data.prepared import learnt, values_of, with_types
-from sparsepath.data.prepared import prepared as as_numbers
+from sparsepath.data.prepared import prepare as as_numbers
 from sparsepath.data.row_values import SourceRows, groups_of
 from sparsepath.data.sources import Source, is_source
 from sparsepath.data.validation import column_indices
@@ -184,8 +184,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return math.inf if beneath is None else encoding + float(beneath(n, p))
 
     @property
-    def _yardstick(self) -> Any:
-        return getattr(self._selector, "_yardstick", None)
+    def _metric(self) -> Any:
+        return getattr(self._selector, "_metric", None)
 
     @property
     def cv(self) -> Any:
@@ -223,7 +223,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         for name in [name for name in vars(fitted) if name.endswith("_")]:
             delattr(fitted, name)
         if is_source(X):
-            fitted._fit_source(taken(X, y, sample_weight), groups)
+            fitted._fit_source(as_source(X, y, sample_weight), groups)
         else:
             fitted._fit(X, y, sample_weight, groups)
         self.__dict__ = fitted.__dict__  # all at once: an error or Ctrl-C leaves what was there
@@ -425,7 +425,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         self._take_from(inner, prepared, names)
         self.feature_names_in_ = np.array(names, dtype=object)
 
-        def shorter(estimator: Any, again: Sequence[Repetition]) -> Iterator[Searched | None]:
+        def shorter(
+            estimator: Any, again: Sequence[Repetition]
+        ) -> Iterator[RepetitionResult | None]:
             assert shared.shorter is not None
             for one, each in zip(shared.shorter(inner, again), again, strict=True):
                 yield self._in_features(one, source, each.rows, threads)
@@ -434,8 +436,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         self._settle_by(self, Given.of(source, None, **more), **how)
 
     def _in_features(
-        self, found: Searched | None, source: Source, rows: Any, n_threads: int | None
-    ) -> Searched | None:
+        self, found: RepetitionResult | None, source: Source, rows: Any, n_threads: int | None
+    ) -> RepetitionResult | None:
         """Return what the inner search found on some rows in terms of table columns; None if other
         columns of numbers are made of these rows.
         """
@@ -457,7 +459,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         subsets = {size: _features(found.subsets[k], of) for size, k in best.items()}
         errors = {size: found.errors[k] for size, k in best.items()}
         own = None if found.own is None else len(_features(found.subsets[found.own], of))
-        return Searched(subsets, errors, outputs, own=own)
+        return RepetitionResult(subsets, errors, outputs, own=own)
 
     def _steps_in_passes(self, source: Source) -> tuple[Source, dict[int, Step]]:
         """Return the columns of numbers of a table, and the models of the path on these."""
@@ -472,7 +474,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         self._slopes: dict[int, float] = {}
         self._offsets: dict[int, Floats] = {}
         if self.path_.complete:
-            self.path_, self.honest_ = validated(
+            self.path_, self.honest_ = validate(
                 searcher, self.path_, rule, given, accept=self.__dict__.update, **how
             )
             inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})

@@ -90,11 +90,11 @@ def parts_of(record: Any) -> dict[str, Any]:
         if rest.get("validation") and all(map(math.isnan, honest)):
             raise InputError("it has a validation, but no honest error.")
     except ValueError as error:  # rows of different lengths, a size that is no number
-        raise damaged(error) from error
+        raise damaged_error(error) from error
     return rest
 
 
-def damaged(error: Exception) -> InputError:
+def damaged_error(error: Exception) -> InputError:
     """Return the error for a record that is not a valid path."""
     return InputError(f"the selection path is damaged: {error}")
 

@@ -15,7 +15,7 @@ from sparsepath.models.predictors import Linear, Predictor
 from sparsepath.path import plots
 from sparsepath.path.by_size import StepsBySize, without
 from sparsepath.path.choosing import ranges
-from sparsepath.path.record import damaged, file_text, parts_of, read_file, record_of
+from sparsepath.path.record import damaged_error, file_text, parts_of, read_file, record_of
 from sparsepath.path.steps import HONEST_NUMBERS, Move, Step, mean_and_se
 from sparsepath.system.arrays import Axes, Figure, Floats
 from sparsepath.system.files import replacing
@@ -450,7 +450,7 @@ class SelectionPath(StepsBySize):
         try:
             return cls(**parts)
         except InputError as error:
-            raise damaged(error) from error
+            raise damaged_error(error) from error
 
     def save(self, path: str | Path) -> None:
         """Write the path and its models as JSON with a checksum.

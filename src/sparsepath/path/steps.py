@@ -93,7 +93,9 @@ class Exchange:
     left: tuple[int, ...]
 
 
-def exchanged(held: list[int], now: Collection[int]) -> list[tuple[Literal["add", "drop"], int]]:
+def exchange_columns(
+    held: list[int], now: Collection[int]
+) -> list[tuple[Literal["add", "drop"], int]]:
     """Change a list of columns, in order of entry, to a set, and return the moves (removals first).
 
     >>> held = [3, 1, 2]

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.base import seed_of
 from sparsepath.base.parameters import count, one_of, positive
 from sparsepath.base.selector import SearchingSelector
-from sparsepath.base.targets import ClassifierFace, RegressorFace, dense, one_target
-from sparsepath.data.classes import coded
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin, dense, one_target
+from sparsepath.data.classes import encode_targets
 from sparsepath.data.validation import check_features, check_labels
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rbf.model import RBFOptions, Training
@@ -124,7 +124,7 @@ class _SparseRBF(SearchingSelector, RBFOptions):
         return plot_weights(self.feature_importances_, names, ax=ax)
 
 
-class _Regression(RegressorFace):
+class _Regression(PathRegressorMixin):
     """Mixin for numeric targets."""
 
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
@@ -134,10 +134,10 @@ class _Regression(RegressorFace):
         return one_target(y, n_samples)[:, 0]
 
 
-class _TwoClasses(ClassifierFace):
+class _TwoClasses(PathClassifierMixin):
     """Two classes, as the targets -1 and +1."""
 
-    _yardstick = "squared"
+    _metric = "squared"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,7 +152,7 @@ class _TwoClasses(ClassifierFace):
                 "every class would select its own inputs; "
                 "sklearn.multiclass.OneVsRestClassifier fits one network for each."
             )
-        return coded(codes, 2)[:, 0]
+        return encode_targets(codes, 2)[:, 0]
 
     def _known(self, y: Any, n_samples: int) -> Floats:
         labels = check_labels(y, n_samples)

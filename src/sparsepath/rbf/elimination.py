@@ -30,7 +30,7 @@ from sparsepath.rbf.grid import (
     Split,
     mean_error,
     samples_se,
-    scored,
+    score_fit,
 )
 from sparsepath.rbf.model import Trainer, Training
 from sparsepath.rbf.narrowing import BETTER, MANY, first_inputs
@@ -92,7 +92,7 @@ def quick_fit(
         n_centres = int(np.count_nonzero(sizes > IN_USE * sizes.max()))
         outputs = trainer.outputs(solution, of_test[0])
         used = trainer.used(solution)
-    fold = scored(of_test, outputs, used, n_centres, solution.converged)
+    fold = score_fit(of_test, outputs, used, n_centres, solution.converged)
     return QuickFit(fold, trainer, solution, inputs)
 
 

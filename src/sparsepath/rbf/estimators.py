@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sparsepath.base import Found, Run, fitting, opened
+from sparsepath.base import Found, Run, fitting, open_fit
 from sparsepath.base.parameters import positive
 from sparsepath.base.targets import dense, weights_of
 from sparsepath.errors import warn_user
@@ -41,7 +41,7 @@ class _OneFit(_SparseRBF):
         groups : array of shape (n_samples,), optional
             Samples that belong together: the validation leaves them out together.
         """
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         X = whole = dense(X)
         weights = weights_of(sample_weight, len(X))
         y = self._target(y, len(X), weights)

@@ -138,7 +138,7 @@ class Fold:
         return self.error, len(self.columns), self.n_centres, self.converged
 
 
-def scored(
+def score_fit(
     of_test: tuple[Floats, Floats, Floats | None],
     outputs: Floats,
     columns: NDArray[np.intp],
@@ -168,11 +168,11 @@ class SplitFits:
         """The fit of these budgets; without inputs it is the mean."""
         if self._trainer is None:
             means = np.full(len(self._test[1]), self._mean)
-            return scored(self._test, means, np.zeros(0, dtype=np.intp), 0, True)
+            return score_fit(self._test, means, np.zeros(0, dtype=np.intp), 0, True)
         fit = self._trainer.at(r, t).run()
         model, converged = fit.model, fit.solution.converged
         outputs = model.predict(self._test[0])
-        return scored(self._test, outputs, model.columns, len(model.coef), converged)
+        return score_fit(self._test, outputs, model.columns, len(model.coef), converged)
 
 
 def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fold]:

@@ -86,13 +86,13 @@ def first_inputs(network: RBFNetwork, r: float, t: float) -> Inputs:
     if d <= MANY:
         return np.arange(d)
     alpha = BudgetLasso(network.place(np.full(d, 0.9 * t / d)), network.y, r).a
-    first = np.argsort(-explained(network.X, network.y), kind="stable")[: MANY // 2]
+    first = np.argsort(-explained_by_parabolas(network.X, network.y), kind="stable")[: MANY // 2]
     steepest = np.argsort(network.gradient(alpha)[len(alpha) :], kind="stable")
     others = steepest[~np.isin(steepest, first)][: MANY - len(first)]
     return np.sort(np.append(first, others))
 
 
-def explained(X: Floats, y: Floats) -> Floats:
+def explained_by_parabolas(X: Floats, y: Floats) -> Floats:
     """Return the sum of squares of y that a parabola in each column explains.
 
     >>> X = np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 0.0]])

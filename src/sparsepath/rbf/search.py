@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.base import Found, Run, fitting, opened
+from sparsepath.base import Found, Run, fitting, open_fit
 from sparsepath.base.parameters import count, flag, is_list, numbers, positive
 from sparsepath.base.targets import dense, weights_of
 from sparsepath.data.splits import splits_of
@@ -60,7 +60,7 @@ class _GridSearch(_SparseRBF):
         groups : array of shape (n_samples,), optional
             Folds keep them whole.
         """
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         X = dense(X)
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)

@@ -3,6 +3,6 @@
 from sparsepath.report.contest import contest_page
 from sparsepath.report.features import Seen
 from sparsepath.report.page import page
-from sparsepath.report.summary import summary, told
+from sparsepath.report.summary import sentences, summary
 
-__all__ = ["Seen", "contest_page", "page", "summary", "told"]
+__all__ = ["Seen", "contest_page", "page", "sentences", "summary"]

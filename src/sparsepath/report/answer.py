@@ -16,12 +16,12 @@ from rich.text import Text
 
 from sparsepath.assessment import Coefficients, Honest
 from sparsepath.assessment.honest import COMPLEMENTS, PERCENT
-from sparsepath.assessment.repetitions import at_most
+from sparsepath.assessment.repetitions import largest_size_up_to
 from sparsepath.data.layout import BY_NUMBER
 from sparsepath.methods import METHODS
 from sparsepath.path.choosing import ranges
 from sparsepath.path.selection_path import SelectionPath
-from sparsepath.report.figures import said as figures_said
+from sparsepath.report.figures import format_figures as figures_said
 from sparsepath.report.outcome import Outcome, beneath
 from sparsepath.report.path_table import in_table, path_table
 from sparsepath.system.number_format import brief
@@ -458,7 +458,7 @@ def _stability(outcome: Outcome) -> str:
     assert found is not None
     if not found.sizes:
         return f"Over {found.n_runs} halves of the data no feature was chosen: they are too small."
-    size = at_most(max(outcome.size, 1), dict.fromkeys(found.sizes))
+    size = largest_size_up_to(max(outcome.size, 1), dict.fromkeys(found.sizes))
     told = [found.sentence(size)]
     for group in found.stand_ins(size):
         told.append(f"Interchangeable features: {', '.join(group)}.")

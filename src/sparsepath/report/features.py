@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from sparsepath.assessment.metrics import YARDSTICKS, Truth
-from sparsepath.assessment.out_of_sample import yardstick_of
+from sparsepath.assessment.metrics import METRICS, Truth
+from sparsepath.assessment.out_of_sample import metric_of
 from sparsepath.data.columns import is_constant
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
@@ -77,7 +77,7 @@ class Made:
     parted: frozenset[int] = frozenset()
 
 
-def made(model: Any, X: Any, features: Sequence[int]) -> Made:
+def computed_columns(model: Any, X: Any, features: Sequence[int]) -> Made:
     """Return the columns that a model computes from some features."""
     preparation = getattr(model, "preparation_", None)
     wanted = np.asarray(features, dtype=np.intp)
@@ -118,7 +118,7 @@ def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, A
     rows = len(seen.y)
     if "forced" in selector.get_params(deep=False) and hasattr(selector, "alpha_"):
         ranks = not hasattr(selector, "coef_") or "fit_intercept" not in selector.get_params()
-        columns = made(model, seen.X, features)
+        columns = computed_columns(model, seen.X, features)
         if rows * len(columns.of) ** 2 > WORK or (ranks and rows > MOST_PAIRED_ROWS):
             return None
         refitted = [_refitted(selector, path, seen, columns, i) for i in features]
@@ -126,7 +126,7 @@ def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, A
         values = [None if error is None else error - now for error in refitted]
         return {"kind": path.criterion, "refitted": True, "values": values}
     some = seen.some
-    columns = made(model, some.X, features)
+    columns = computed_columns(model, some.X, features)
     held = _held(model, path, size, some.y, columns)
     return {"kind": held[0], "refitted": False, "values": held[1]}
 
@@ -158,7 +158,7 @@ def _held(
     place = {int(p): j for j, p in enumerate(columns.places)}
     order = [place[int(p)] for p in formula.columns]
     counts = is_classifier(getattr(model, "selector_", model))
-    measure = YARDSTICKS["zero_one"] if counts else yardstick_of(model)
+    measure = METRICS["zero_one"] if counts else metric_of(model)
     truth = Truth.of(y, is_class=counts)
 
     def error(Z: Floats) -> float:

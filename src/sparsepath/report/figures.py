@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparsepath.assessment import Honest
 from sparsepath.assessment.honest import COMPLEMENTS, FIGURES, PERCENT
-from sparsepath.assessment.metrics import YARDSTICKS, Truth
+from sparsepath.assessment.metrics import METRICS, Truth
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.system.arrays import Floats
@@ -154,7 +154,7 @@ def beside(honest: Honest) -> dict[str, float]:
 def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) -> dict[str, float]:
     """Return the figures of predictions, given the true values."""
     if "risk" in columns:
-        wrong = YARDSTICKS["concordance"].losses(Truth(y), columns["risk"][:, None])
+        wrong = METRICS["concordance"].losses(Truth(y), columns["risk"][:, None])
         return {"concordance": 1.0 - float(wrong[0])}
     if "label" not in columns:
         off = np.asarray(y, dtype=np.float64) - columns["prediction"]
@@ -169,7 +169,7 @@ def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) ->
     return found
 
 
-def said(found: Mapping[str, float]) -> str:
+def format_figures(found: Mapping[str, float]) -> str:
     """Return the figures as text.
 
     >>> said({"rmse": 56.0314, "r2": 0.473}), said({"error_rate": 0.2919, "auc": 0.7812})

@@ -50,7 +50,7 @@ import numpy as np
 from sparsepath.assessment.honest import COMPLEMENTS, FIGURES
 from sparsepath.errors import SparsepathError
 from sparsepath.path.selection_path import SelectionPath
-from sparsepath.report.features import Seen, alike, made, rises, weights
+from sparsepath.report.features import Seen, alike, computed_columns, rises, weights
 from sparsepath.report.figures import by_size
 from sparsepath.report.sketches import classes_of, rate_of, sketch
 from sparsepath.system.number_format import brief
@@ -150,7 +150,7 @@ def _in_the_data(
     numbers = some.y.dtype.kind in "iuf" and not hasattr(model, "classes_")
     times = some.y.ndim == 2
     drawn = ever[:MOST_LISTED]
-    columns = made(model, some.X, ever)
+    columns = computed_columns(model, some.X, ever)
     classes = None if numbers else classes_of(some.y)
     weighed = [weights(path, size, columns, some.y) for size in path.sizes]
     near, far = np.quantile(some.y, (0.02, 0.98)).tolist() if numbers else (0.0, 1.0)
@@ -258,7 +258,7 @@ def _shuffled(null: Any, shown: str) -> dict[str, Any]:
     }
 
 
-def told(path: SelectionPath, size: int) -> list[str]:
+def sentences(path: SelectionPath, size: int) -> list[str]:
     """Return the answer for a path without further results, as sentences."""
     n = path.n_features
     use = f"{size} of {n} feature{'s' * (n != 1)}"

@@ -27,7 +27,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.judging import ROWS_OF_A_STRIP, View
 from sparsepath.system.arrays import Floats
-from sparsepath.system.executor import added
+from sparsepath.system.executor import sum_results
 
 LARGEST_SIDE = 20000  # the smaller side of X up to which an eigendecomposition is reasonable
 ROWS_OF_A_BATCH = 2048
@@ -60,7 +60,7 @@ def loo_errors(
     v = loss.sample_weights(Y, w)
     p0 = 1.0 - w / design.total if design.fit_intercept else np.ones(m)
     squares, basis = _spectrum(design, which)
-    turned = added(Q.T @ y[rows] for rows, Q in basis())
+    turned = sum_results(Q.T @ y[rows] for rows, Q in basis())
     shrink = squares / (squares + alphas[:, None])
     errors = np.zeros(len(alphas))
     blur = [loss.blur(reach_of(design.squares, alpha).sum()) for alpha in alphas]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.assessment.metrics import Yardstick
+from sparsepath.assessment.metrics import Metric
 from sparsepath.base import Found, Given, Run, Stop
-from sparsepath.base.linear import LinearFace
+from sparsepath.base.linear import LinearModelMixin
 from sparsepath.base.selector import SizedSelector
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
@@ -22,7 +22,7 @@ from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.engines import counted
+from sparsepath.rls.engines import without_empty_folds
 from sparsepath.rls.history import Rule, SearchTrail
 from sparsepath.rls.parameters import Parameters, SearchSpec, penalty, rule_for, warn_without_se
 from sparsepath.rls.passes.design import StreamDesign
@@ -46,7 +46,7 @@ class SearchParameters:
 
 
 @dataclass(eq=False, repr=False)
-class SparseRLS(LinearFace, SizedSelector, SearchParameters):
+class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
     """Base class of linear models with selected features."""
 
     _known: ClassVar[Mapping[str, Criterion]]
@@ -70,14 +70,14 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         return criterion_of(self.loss, self._known)
 
     @property
-    def _yardstick(self) -> str | Yardstick:
-        return self._criterion.yardstick
+    def _metric(self) -> str | Metric:
+        return self._criterion.metric
 
     def _fold_seconds(self, n: int, p: int) -> float:
         """Return the approximate seconds of a search of n x p, from the shape alone."""
         moves = min(n, p, n if self.max_features is None else self.max_features)
         first, each = 2e-3, 1.3e-9
-        if self.search != "forward" or self._yardstick == "ranking":
+        if self.search != "forward" or self._metric == "ranking":
             each = 6e-8
         elif isinstance(self.cv, str) and self.loss == "squared" and self.alpha != "loo":
             first, each = 1e-3, 6e-10
@@ -100,7 +100,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         # Of the moves that change subsets: 0.1 s for floating, 0.6 s for swap at 500 x 300.
         each = {"floating": 7e-9, "swap": 4e-8, "strong": 4e-7, "exact": 4e-7}
         seconds += each.get(self.search, 0.0) * min(n, 10 * p) * p * moves
-        if self._yardstick == "ranking":
+        if self._metric == "ranking":
             seconds += 6e-8 * numbers * moves
         seconds *= self._n_searches(n, p)
         return float(min(seconds, np.inf if self.time_budget is None else self.time_budget))
@@ -118,7 +118,9 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
         with Threads(self.n_threads) as threads:
             design = design_for(parameters, X, weights, threads)
             queries = self._queries(labels, groups, design)
-            spec = counted(design, Y, parameters.spec(X, labels, groups, design, queries))
+            spec = without_empty_folds(
+                design, Y, parameters.spec(X, labels, groups, design, queries)
+            )
             alphas = self._alphas(design, Y, spec.candidates)
             problem = RLSProblem(design, Y, spec, sums_for(design, Y, spec, alphas))
             run = self._searched(given, X, labels, problem, alphas)
@@ -233,7 +235,7 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
             other._paths = self.paths_
             other.alpha_ = other.refit_alpha_ = alpha
             other.path_ = other._paths[alpha]
-        return LinearFace.at_size(other, size)
+        return LinearModelMixin.at_size(other, size)
 
     def _splitter(self) -> Any:
         """Return ``cv``; the result of a generator is stored, because it can be read only once."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.memory_layout import turned
+from sparsepath.data.memory_layout import column_major
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
@@ -26,7 +26,7 @@ from sparsepath.rls.leave_one_out.forward_path import ForwardPath
 from sparsepath.rls.leave_one_out.gram_search import ProductSearch, by_gram, products_pay
 from sparsepath.rls.leave_one_out.in_memory import InMemory
 from sparsepath.rls.parameters import SearchSpec
-from sparsepath.rls.shared_moments import Problems, SharedParts, wanted
+from sparsepath.rls.shared_moments import Problems, SharedParts, n_products
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 
@@ -135,13 +135,15 @@ class ProblemSearch(Problems):
         m, n = shape.n_samples, shape.n_features
         form = form_for(shape, loss=SQUARED, steps=k, targets=T, once=True)
         parts, small = None, m * n <= WHOLE_NUMBERS and not shape.sparse
-        columns = wanted(self) // max(1, count)  # of which products are taken, once for all parts
+        columns = n_products(self) // max(
+            1, count
+        )  # of which products are taken, once for all parts
         alone_by_bounds = bounds_pay(m, n, k) and not products_pay(m, n, k, T)
         if (alone_by_bounds or products_pay(m, columns, k, T, count)) and SharedParts.serve(self):
             parts = SharedParts(self, threads)
         elif form.name != "passes" and small:
             if self.rows is not None:
-                self.X = turned(self.X, threads, np.float64)  # once, not in every part
+                self.X = column_major(self.X, threads, np.float64)  # once, not in every part
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.validation import column_indices
 from sparsepath.errors import InputError
-from sparsepath.rls.update import TIE, Costs, marked
+from sparsepath.rls.update import TIE, Costs, column_mask
 
 Column = int | str
 Parents = Mapping[int, tuple[int, ...]]
@@ -95,7 +95,7 @@ class Constraints:
         self._columns_by_unit = live[np.argsort(places, kind="stable")]
         self._counts = np.bincount(places, minlength=count)
         self._ends = np.cumsum(self._counts)
-        numbers = np.bincount(places, weights=marked(candidates, n)[live], minlength=count)
+        numbers = np.bincount(places, weights=column_mask(candidates, n)[live], minlength=count)
         self._open, self._partly = numbers == self._counts, numbers > 0
         self.costs, self.most = costs, most
         prices = np.zeros(n) if costs is None else costs.of

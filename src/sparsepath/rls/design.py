@@ -13,7 +13,7 @@ from sparsepath.data.columns import is_constant
 from sparsepath.data.fingerprint import column_marks, name_of
 from sparsepath.data.memory_layout import turn
 from sparsepath.system.arrays import Floats
-from sparsepath.system.executor import Crew, added
+from sparsepath.system.executor import Crew, sum_results
 from sparsepath.system.tuning import TUNING
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
@@ -100,11 +100,11 @@ class Design:
         ]
         averages, spread = (None, None) if measured is None else measured
         if averages is None:
-            averages = added(threads.ask(self._parts, None, WeightedBlock.sums))[:, 0]
+            averages = sum_results(threads.ask(self._parts, None, WeightedBlock.sums))[:, 0]
             averages /= self.total
         self.means = averages if fit_intercept else np.zeros(self.n_features)
         if spread is None:
-            spread = added(threads.ask(self._parts, None, WeightedBlock.spread, self.means))
+            spread = sum_results(threads.ask(self._parts, None, WeightedBlock.spread, self.means))
         self.left = self._second_means(spread)
         np.maximum(spread, 0.0, out=spread)
         with np.errstate(over="ignore"):  # such columns are refused by name
@@ -252,7 +252,7 @@ class Design:
     def dot(self, V: Floats) -> Floats:
         """Return X'V of the scaled columns, for data in memory; V has one row per sample."""
         parts = zip(self.blocks, self.slices, strict=True)
-        products = added(self.threads.map(lambda b: b[0].dot(V[b[1]]), parts))
+        products = sum_results(self.threads.map(lambda b: b[0].dot(V[b[1]]), parts))
         return np.asarray(self.scales[:, None] * (products - np.outer(self.means, V.sum(0))))
 
     @property
@@ -264,7 +264,9 @@ class Design:
     def products(self) -> Floats:
         """Products of all columns, centred and weighted but not scaled; zero for constant ones."""
         live = np.flatnonzero(~self.constant)
-        total = added(self.threads.ask(self._parts, None, WeightedBlock.gram, self.means, live))
+        total = sum_results(
+            self.threads.ask(self._parts, None, WeightedBlock.gram, self.means, live)
+        )
         if len(live) == self.n_features:
             return total
         every = np.zeros((self.n_features, self.n_features))

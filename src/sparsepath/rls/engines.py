@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
-from sparsepath.data.memory_layout import turned
+from sparsepath.data.memory_layout import column_major
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.design import Design
@@ -67,9 +67,9 @@ from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.engine import InPasses
 from sparsepath.rls.passes.fold_losses import StreamedFolds
 from sparsepath.rls.passes.folds import CellSums
-from sparsepath.rls.passes.rows import HeldRows, StreamedRows
+from sparsepath.rls.passes.rows import RowsInMemory, StreamedRows
 from sparsepath.rls.stopping import StopRule
-from sparsepath.rls.update import marked
+from sparsepath.rls.update import column_mask
 from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 from sparsepath.system.tuning import TUNING
@@ -171,7 +171,7 @@ def make_design(
         if X.size < TUNING.turned_from:
             X = np.asfortranarray(X, dtype=np.float64)
         elif not np.can_cast(X.dtype, np.float64) or (tall(X) and X.strides[0] != X.itemsize):
-            X = turned(X, threads)
+            X = column_major(X, threads)
     blocks = row_blocks(X, n_blocks)
     return Design(
         blocks,
@@ -218,7 +218,7 @@ def make_forward_search(
         return None
     given = {"steps": spec.size, "targets": Y.shape[1], "memory": spec.memory}
     form = form_for(design, loss=loss, once=True, **given)
-    allowed = marked(spec.candidates, design.n_features)
+    allowed = column_mask(spec.candidates, design.n_features)
     search: ForwardSearch
     if form.name == "gram":
         data = by_gram(design, Y, spec.size)
@@ -236,7 +236,7 @@ def make_sums(design: Design, Y: Floats, spec: SearchSpec) -> SplitSums | None:
     """Return the sums of products over the splits, which serve every penalty."""
     if spec.splits is None:
         return None
-    splits = counted(design, Y, spec, quiet=True).splits
+    splits = without_empty_folds(design, Y, spec, quiet=True).splits
     assert splits is not None
     if spec.queries is None:
         sums = SplitSums(design, Y, splits, once=spec.search in ("forward", "floating"))
@@ -246,7 +246,9 @@ def make_sums(design: Design, Y: Floats, spec: SearchSpec) -> SplitSums | None:
     return sums
 
 
-def counted(design: Design, Y: Floats, spec: SearchSpec, *, quiet: bool = False) -> SearchSpec:
+def without_empty_folds(
+    design: Design, Y: Floats, spec: SearchSpec, *, quiet: bool = False
+) -> SearchSpec:
     """Return the spec with only the splits whose test fold can be evaluated; warn about others."""
     if spec.splits is None:
         return spec
@@ -365,11 +367,11 @@ def _left_out_singly(
 
 def held_rows(
     design: Design, Y: Floats, steps: int, grouped: bool = False, memory: float | None = None
-) -> HeldRows:
+) -> RowsInMemory:
     """Return rows in memory for the engine in passes, with all products if that pays."""
     (m, n), room = design.shape, default_memory() if memory is None else memory
     pays = grouped or products_pay(m, n, min(steps, n), Y.shape[1])
-    return HeldRows(design, Y, pays and 8 * n * n <= room)
+    return RowsInMemory(design, Y, pays and 8 * n * n <= room)
 
 
 def _loss(spec: SearchSpec) -> Loss:

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
-from sparsepath.assessment.out_of_sample import LeftOut
+from sparsepath.assessment.out_of_sample import HeldOutLosses
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
-    Searched,
+    RepetitionResult,
     data_by_rows,
     quiet_copy,
 )
 from sparsepath.assessment.validation import is_validated
-from sparsepath.base import Given, fitting, opened
-from sparsepath.base.targets import ClassifierFace, RegressorFace
-from sparsepath.data.classes import class_weighted, coded, encode
-from sparsepath.data.opening import taken
+from sparsepath.base import Given, fitting, open_fit
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
+from sparsepath.data.classes import class_weighted, encode, encode_targets
+from sparsepath.data.opening import as_source
 from sparsepath.data.row_values import groups_of
 from sparsepath.data.sources import Source, is_source
 from sparsepath.data.validation import (
@@ -85,11 +85,11 @@ class PredictingRLS(SparseRLS):
             a time, a number means folds of whole groups, and a splitter receives the groups.
         """
         if is_source(X):
-            source = taken(X, y, sample_weight)
+            source = as_source(X, y, sample_weight)
             if self._is_loaded(source):
                 return self._fit_loaded(source, groups)
             return fit_source(self, source, groups, classifier=isinstance(self, ClassifierMixin))
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         weights = check_weights(sample_weight, X.shape[0])
         Y, labels = self._aims(y, weights)
         return self._fit(X, Y, self._class_weighted(labels, weights), labels, given)
@@ -158,7 +158,7 @@ class PredictingRLS(SparseRLS):
 
     def _of_way(
         self,
-        judged: LeftOut,
+        judged: HeldOutLosses,
         path: SelectionPath,
         given: Given,
         paths: Mapping[float, SelectionPath],
@@ -183,7 +183,7 @@ class PredictingRLS(SparseRLS):
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched] | None:
+    ) -> Iterator[RepetitionResult] | None:
         """Return the results of all repetitions, computed together; see
         ``assessment.repetitions``.
         """
@@ -195,7 +195,7 @@ class PredictingRLS(SparseRLS):
 
 
 @dataclass(eq=False, repr=False)
-class SparseRLSRegressor(RegressorFace, PredictingRLS):
+class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
     """Ridge regression on few features, selected by exact cross-validation.
 
     Features are added (and, depending on ``search``, removed) one at a time. Each step takes the
@@ -337,7 +337,7 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
 
 
 @dataclass(eq=False, repr=False)
-class SparseRLSClassifier(ClassifierFace, PredictingRLS):
+class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
     """Ridge classification on few features, selected by exact cross-validation.
 
     Ridge regression on targets +1 and -1, one per class against the rest when there are more than
@@ -507,8 +507,8 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
                 f"Only binary classification is supported with loss={self.loss!r}, and y has "
                 f"{len(self.classes_)} classes; use loss='balanced'."
             )
-        return coded(codes, len(self.classes_)), self.classes_[codes]
+        return encode_targets(codes, len(self.classes_)), self.classes_[codes]
 
     def _aims_again(self, y: Any, n_samples: int) -> Floats:
         classes, codes = encode(check_labels(y, n_samples))
-        return coded(codes, len(classes))
+        return encode_targets(codes, len(classes))

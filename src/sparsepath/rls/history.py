@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.base import Stop, Trail
-from sparsepath.path.steps import Move, Step, exchanged
+from sparsepath.path.steps import Move, Step, exchange_columns
 from sparsepath.rls.leave_one_out.forward_path import ForwardPath
 from sparsepath.rls.model import Model, ReadableModel
 from sparsepath.rls.update import Update, limit
@@ -87,7 +87,7 @@ class SearchTrail(Trail):
         evaluated then. ``seconds`` are those of an earlier run with the same update.
         """
         seconds = self._clock(seconds)
-        made = exchanged(list(self._chosen), model.chosen)
+        made = exchange_columns(list(self._chosen), model.chosen)
         moves = [Move(*move, model.error, seconds) for move in made]
         self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
         self._chosen = list(model.chosen)

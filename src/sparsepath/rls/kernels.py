@@ -21,10 +21,10 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.assessment.validation import validated
-from sparsepath.base import Given, explained, in_memory, opened
+from sparsepath.assessment.validation import validate
+from sparsepath.base import Given, document_fit, in_memory, open_fit
 from sparsepath.base.parameters import numbers, random_state, real
-from sparsepath.base.targets import ClassifierFace, RegressorFace
+from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
 from sparsepath.data.validation import check_features, check_weights, refuse_wide
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
@@ -64,7 +64,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
     validation: Any = "auto"
 
     @in_memory
-    @explained
+    @document_fit
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Select centres and choose their number.
 
@@ -80,7 +80,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
             Group labels; groups are held out as a whole. ``cv="loo"`` then leaves out one group at
             a time, a number means folds of whole groups, and a splitter receives the groups.
         """
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         X = _dense(X)
         weights = check_weights(sample_weight, X.shape[0])
         self.gamma_ = self._gamma(X, weights)
@@ -100,7 +100,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
 
     def _validate(self, given: Given) -> None:
         """Add honest errors to the path, and choose the number of centres by them."""
-        path, honest = validated(self, self.path_, self.choose, given)
+        path, honest = validate(self, self.path_, self.choose, given)
         if honest is None:
             return
         linear = copy.copy(self.linear_)
@@ -109,8 +109,8 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         self._take(linear)
 
     @property
-    def _yardstick(self) -> Any:
-        return self._search()._yardstick
+    def _metric(self) -> Any:
+        return self._search()._metric
 
     def _at_sizes(self, X: Any) -> tuple[Any, dict[int, Self]]:
         """Return samples, and the model of every size."""
@@ -212,7 +212,7 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class SparseKernelRLSRegressor(RegressorFace, _SparseKernelRLS):
+class SparseKernelRLSRegressor(PathRegressorMixin, _SparseKernelRLS):
     """Kernel ridge regression on a few centres, chosen by exact cross-validation.
 
     Parameters
@@ -317,7 +317,7 @@ class SparseKernelRLSRegressor(RegressorFace, _SparseKernelRLS):
 
 
 @dataclass(eq=False, repr=False)
-class SparseKernelRLSClassifier(ClassifierFace, _SparseKernelRLS):
+class SparseKernelRLSClassifier(PathClassifierMixin, _SparseKernelRLS):
     """Kernel least-squares classification on a few centres, chosen by exact cross-validation.
 
     Parameters

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from sparsepath.base.parameters import file_name, flag, function, number, one_of
-from sparsepath.data.classes import coded, encode
+from sparsepath.data.classes import encode, encode_targets
 from sparsepath.data.columns import Names, warn_tiny
 from sparsepath.data.splits import Split
 from sparsepath.data.validation import (
@@ -31,11 +31,11 @@ from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.folds.moments import SplitSums
-from sparsepath.rls.folds.splits import Splits, label_of, named, read_splits
+from sparsepath.rls.folds.splits import Splits, criterion_name, label_of, read_splits
 from sparsepath.rls.groups import members_of
 from sparsepath.rls.history import Rule
 from sparsepath.rls.searches import EPSILON, SEARCHES, TIMED
-from sparsepath.rls.update import Costs, marked
+from sparsepath.rls.update import Costs, column_mask
 from sparsepath.system.arrays import Floats, Indices, Vector, floats
 
 
@@ -104,7 +104,7 @@ class SearchSpec:
             single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
             if queries.any() and single and len(self.splits) > 1:
                 how = "leave-query-out"
-        return named(how, self.loss.label)
+        return criterion_name(how, self.loss.label)
 
     def sets(self, constant: NDArray[np.bool_]) -> Constraints:
         """Return the constraints on subsets of the path."""
@@ -250,7 +250,7 @@ class Parameters:
             sets.check(spec.start, spec.named, down=down)
             least = len(sets.in_order(spec.forced))
             given = len(sets.in_order((*spec.forced, *spec.start)))
-        offered = marked(asked["candidates"], design.n_features)
+        offered = column_mask(asked["candidates"], design.n_features)
         usable = int(np.count_nonzero(offered & ~design.constant))
         if self.of.max_features is None and self.of.budget is None and not down:
             most = max(given, longest(asked["groups"]))
@@ -314,7 +314,7 @@ def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
     if len(classes) < 2 or (len(classes) > 2 and not loss.several):
         needed = "at least two classes" if loss.several else "two classes"
         raise InputError(f"loss={loss.name!r} needs {needed}; y has {len(classes)}.")
-    return coded(codes, len(classes))
+    return encode_targets(codes, len(classes))
 
 
 def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
@@ -389,7 +389,7 @@ def warn_still(spec: SearchSpec, sums: SplitSums | None, alphas: Sequence[float]
     if sums is None or spec.backward:
         return
     still = sums.still(min(alphas))
-    passed = np.flatnonzero(still & marked(spec.candidates, len(still)))
+    passed = np.flatnonzero(still & column_mask(spec.candidates, len(still)))
     if len(passed):
         warn_user(
             f"column {spec.named(passed)} is constant in a training fold of cv, cannot be "

@@ -20,7 +20,7 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run as search_for
-from sparsepath.rls.engines import counted, make_design, make_sums
+from sparsepath.rls.engines import make_design, make_sums, without_empty_folds
 from sparsepath.rls.folds.moments import SplitSums
 from sparsepath.rls.history import Rule, SearchTrail
 from sparsepath.rls.parameters import (
@@ -193,7 +193,7 @@ def rls_path(
     trail = SearchTrail()
     with Threads(n_threads) as threads:
         design = design_for(parameters, X, weights, threads)
-        spec = counted(design, Y, parameters.spec(X, labels, groups, design))
+        spec = without_empty_folds(design, Y, parameters.spec(X, labels, groups, design))
         problem = RLSProblem(design, Y, spec, sums_for(design, Y, spec, [alpha]))
         found, data = partial(problem.found, trail, float(alpha)), partial(problem.data, y)
         with Run(call, given, X, method=RLS_METHODS[search], found=found, data=data) as run:

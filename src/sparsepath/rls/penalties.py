@@ -50,9 +50,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from sparsepath.assessment.metrics import YARDSTICKS, Yardstick
-from sparsepath.assessment.out_of_sample import yardstick_of
-from sparsepath.assessment.repetitions import Searched
+from sparsepath.assessment.metrics import METRICS, Metric
+from sparsepath.assessment.out_of_sample import metric_of
+from sparsepath.assessment.repetitions import RepetitionResult
 from sparsepath.data.classes import class_weighted
 from sparsepath.path.choosing import is_size
 from sparsepath.path.selection_path import SelectionPath
@@ -86,7 +86,7 @@ def penalty_matters(n_samples: int, n_features: int) -> bool:
 class GivenPenalties:
     """Searches with given penalties, whose models are used unchanged."""
 
-    yardstick: Yardstick | None = None  # None: that of the estimator
+    metric: Metric | None = None  # None: that of the estimator
 
     def __init__(self, estimator: Any, alphas: Sequence[float]) -> None:
         self.estimators: Mapping[Any, Any] = {
@@ -95,7 +95,7 @@ class GivenPenalties:
         self.names = [Penalties(alpha, alpha) for alpha in sorted(alphas, reverse=True)]
 
     def outputs(
-        self, name: float, found: Searched, train: Indices, test: Indices
+        self, name: float, found: RepetitionResult, train: Indices, test: Indices
     ) -> Mapping[Penalties, Mapping[int, Floats]]:
         """Return the outputs of the models of a search."""
         return {Penalties(name, name): found.outputs(test)}
@@ -136,7 +136,7 @@ class PenaltyGrid(GivenPenalties):
         return [scale * alpha for alpha in cls._searches] if wide else [PLAIN]
 
     def outputs(
-        self, name: float, found: Searched, train: Indices, test: Indices
+        self, name: float, found: RepetitionResult, train: Indices, test: Indices
     ) -> Mapping[Penalties, Mapping[int, Floats]]:
         """Return the outputs of the refitted models, by size."""
         models = self._models(train)
@@ -177,8 +177,8 @@ class ClassPenalties(PenaltyGrid):
         super().__init__(estimator, X, Y, weights)
         if is_size(estimator.choose):
             self._options["always"] = [int(estimator.choose)]
-        own = yardstick_of(estimator)
-        self.yardstick = own if own.decides or own.by_part else YARDSTICKS["logistic"]
+        own = metric_of(estimator)
+        self.metric = own if own.decides or own.by_part else METRICS["logistic"]
         if own.balanced:
             codes = Y.argmax(1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(np.intp)
             names = np.arange(max(2, Y.shape[1]))

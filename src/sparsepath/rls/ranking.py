@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.base import Linear, fitting, opened
+from sparsepath.base import Linear, fitting, open_fit
 from sparsepath.base.targets import one_target
 from sparsepath.data.splits import group_codes
 from sparsepath.data.validation import check_features, check_target, check_weights
@@ -158,7 +158,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             Query of every sample: samples of the same query are ranked among each other.
         """
-        given, X = opened(self, X, y, groups=groups)
+        given, X = open_fit(self, X, y, groups=groups)
         Y = one_target(y, X.shape[0])
         return self._fit(X, Y, np.ones(X.shape[0]), Y[:, 0], given)
 

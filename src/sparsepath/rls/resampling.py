@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.assessment.repetitions import Repetition, Searched
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult
 from sparsepath.data.validation import check_weights, column_indices
 from sparsepath.path.selection_path import LONGEST_PATH
 from sparsepath.rls.batch import ProblemSearch, Searches
@@ -28,7 +28,7 @@ CRITERION = "leave-one-out squared error (selection error)"
 
 def search_many(
     estimator: Any, X: Any, Y: Floats, given: Any, repetitions: Sequence[Repetition]
-) -> Iterator[Searched] | None:
+) -> Iterator[RepetitionResult] | None:
     """Return the result of each repetition; None if the search is not the plain one.
 
     ``X`` and ``Y`` (samples x targets) are checked. A part in which a column of Y is constant is a
@@ -93,7 +93,7 @@ def _varies(Y: Floats, weights: Floats, repetition: Repetition) -> bool:
 
 def _searched(
     estimator: Any, X: Any, Y: Floats, weights: Floats, repetitions: Sequence[Repetition]
-) -> Iterator[Searched]:
+) -> Iterator[RepetitionResult]:
     n = X.shape[1]
     names = getattr(estimator, "feature_names_in_", None)
     forbidden = column_indices(estimator.forbidden, names, n, "forbidden")
@@ -141,7 +141,7 @@ def _rows(some: Sequence[Repetition], m: int) -> list[NDArray[np.intp]] | None:
     return [np.arange(m) if one.rows is None else one.rows for one in some]
 
 
-def _one(found: Searches, i: int, X: Any, size: int) -> Searched:
+def _one(found: Searches, i: int, X: Any, size: int) -> RepetitionResult:
     """Return the result of one problem, up to the maximum size of its own search."""
     k = min(int(found.sizes[i]), size)
     subsets = {j: tuple(found.subsets[i, :j].tolist()) for j in range(k + 1)}
@@ -150,4 +150,4 @@ def _one(found: Searches, i: int, X: Any, size: int) -> Searched:
     def outputs(rows: NDArray[np.intp]) -> dict[int, Floats]:
         return dict(enumerate(found.predict(i, X, rows)[: k + 1]))
 
-    return Searched(subsets, errors, outputs, CRITERION)
+    return RepetitionResult(subsets, errors, outputs, CRITERION)

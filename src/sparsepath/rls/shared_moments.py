@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from sparsepath._core import gram_search
 from sparsepath._core import tall as core
 from sparsepath.data.blocks import GRAM_ROWS
-from sparsepath.data.memory_layout import turned
+from sparsepath.data.memory_layout import column_major
 from sparsepath.rls.design import Design, is_far
 from sparsepath.rls.engines import default_memory, make_design
 from sparsepath.rls.leave_one_out.forward_path import ForwardPath
 from sparsepath.rls.leave_one_out.gram_search import ProductSearch
 from sparsepath.system.arrays import Floats
-from sparsepath.system.executor import added
+from sparsepath.system.executor import sum_results
 from sparsepath.system.threads import Threads
 
 PAYS = 40  # products of columns that pay, for each feature to choose and row to search in
@@ -76,7 +76,7 @@ class SharedParts:
     def __init__(self, problems: Problems, threads: Threads) -> None:
         assert problems.rows is not None
         self._problems, self._roots = problems, np.sqrt(problems.weights)
-        self._X = turned(problems.X, threads, np.float64)
+        self._X = column_major(problems.X, threads, np.float64)
         m, n = self._X.shape
         whole = make_design(self._X, problems.weights, threads)
         self._means, self._constant = whole.means, whole.constant
@@ -96,7 +96,7 @@ class SharedParts:
             self._base = [(True, rows) for rows in left_out]
             sums = self._sums(left_out, threads)
             self._known = {rows.tobytes(): of for rows, of in zip(left_out, sums, strict=True)}
-            self._total = PartSums(*(added(of) for of in zip(*sums, strict=True)))
+            self._total = PartSums(*(sum_results(of) for of in zip(*sums, strict=True)))
         else:
             self._base = [fewer(inside) for inside in self._inside]
             [self._total] = self._sums([np.arange(m)], threads)
@@ -107,7 +107,7 @@ class SharedParts:
         of, n = self._problems, self._X.shape[1]
         likely = np.array(of.likely, dtype=np.intp)
         step = len(likely) or of.size
-        few = wanted(of)
+        few = n_products(of)
         if few == n:
             return np.arange(n)
         g = self._roots[:, None]
@@ -133,7 +133,7 @@ class SharedParts:
         X, rows = problems.X, problems.rows
         if rows is None or problems.weights.ndim > 1 or not isinstance(X, np.ndarray):
             return False
-        (m, n), few = X.shape, wanted(problems)
+        (m, n), few = X.shape, n_products(problems)
         fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
         needed = PAYS * problems.size * sum(map(len, rows))
         return few * fewer <= needed and 8 * n * (few * (len(rows) + 2) + m) <= default_memory()
@@ -249,11 +249,11 @@ class SharedParts:
             off = design.means - mu
             return -0.5 * total * off, off
         parts = zip(design.blocks, design.slices, strict=True)
-        along = added([block.dot(design.weights[part, None]) for block, part in parts])[:, 0]
+        along = sum_results([block.dot(design.weights[part, None]) for block, part in parts])[:, 0]
         return along - 0.5 * total * mu, mu
 
 
-def wanted(problems: Problems) -> int:
+def n_products(problems: Problems) -> int:
     """Return the number of columns whose products are computed; all if it is most of them."""
     n = problems.X.shape[1]
     few = (len(problems.likely) or problems.size) * (1 + AHEAD)

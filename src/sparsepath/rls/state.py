@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.base import Call, Run, opened
+from sparsepath.base import Call, Run, open_fit
 from sparsepath.data.validation import check_weights, column_indices
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
-from sparsepath.rls.engines import counted, make_design, make_model
+from sparsepath.rls.engines import make_design, make_model, without_empty_folds
 from sparsepath.rls.folds.splits import read_splits
 from sparsepath.rls.history import SearchTrail
 from sparsepath.rls.model import Model, Wrapped
@@ -260,7 +260,7 @@ def rls_state(
     call = Call.of(locals(), but=("X", "y", "sample_weight", "groups", "n_threads"))
     criterion = criterion_of(loss, CLASSES)
     alpha = penalty(alpha)
-    given, X = opened(call, X, y, sample_weight=sample_weight, groups=groups)
+    given, X = open_fit(call, X, y, sample_weight=sample_weight, groups=groups)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets_of(y, weights, criterion)
     with Threads(n_threads) as threads:
@@ -275,7 +275,7 @@ def rls_state(
             classifier=criterion.coded,
             leave_one_out=not criterion.pairs,
         )
-        spec = counted(design, Y, SearchSpec(loss=criterion, splits=splits))
+        spec = without_empty_folds(design, Y, SearchSpec(loss=criterion, splits=splits))
         model = make_model(design, Y, alpha, spec)
         problem = RLSProblem(design, Y, spec)
         data = partial(problem.data, y)

@@ -13,7 +13,7 @@ def triangular(R: Floats, b: Floats, transposed: bool = False) -> Floats:
     return lapack.dtrtrs(R, b, trans=int(transposed))[0] if len(R) else np.zeros_like(b)
 
 
-def grown(R: Floats, a: Floats, t: Floats, pivot: float, c: Floats) -> tuple[Floats, Floats]:
+def extend(R: Floats, a: Floats, t: Floats, pivot: float, c: Floats) -> tuple[Floats, Floats]:
     """Return R and a with one more column."""
     k, root = len(R), np.sqrt(pivot)
     larger = np.zeros((k + 1, k + 1), order="F")

@@ -111,7 +111,7 @@ def pick(
     return Update(action, int(features[i]), float(errors[i]), squared=float(squared[place]))
 
 
-def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
+def column_mask(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
     """Return a mask of n columns; fast for a range.
 
     >>> marked(range(1, 3), 4).tolist(), marked((0, 3), 4).tolist()

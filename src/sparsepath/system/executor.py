@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 Asked = ParamSpec("Asked")
 
 
-def added(answers: Iterable[NDArray[Any]]) -> NDArray[Any]:
+def sum_results(answers: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """Return the sum of the results of the parts, in order."""
     return reduce(np.add, answers)
 

@@ -19,10 +19,10 @@ def brief(value: float, of: float | None = None) -> str:
         return "0"
     if not LEAST_PLAIN < size < LARGEST_PLAIN:
         return f"{value:.4g}"
-    return written(value, max(3 - math.floor(math.log10(size)), 0))
+    return format_number(value, max(3 - math.floor(math.log10(size)), 0))
 
 
-def written(value: float, decimals: int) -> str:
+def format_number(value: float, decimals: int) -> str:
     """A number with so many decimals, and commas if it is large."""
     return f"{value:{',' if abs(value) >= COMMAS else ''}.{decimals}f}"
 

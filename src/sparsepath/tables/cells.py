@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
 from sparsepath.tables.dates import DateFormats
-from sparsepath.tables.features import RawColumn, typed
+from sparsepath.tables.features import RawColumn, infer_type
 
 
 class RawTable:
@@ -54,13 +54,13 @@ def raw_table(
 ) -> RawTable:
     """Return a table of arrays: numbers, booleans, dates, or objects (text or None)."""
     return RawTable(
-        typed(_of_values(name, values, (orders or {}).get(name, ())))
+        infer_type(_of_values(name, values, (orders or {}).get(name, ())))
         for name, values in columns.items()
     )
 
 
 @contextmanager
-def placed(path: object) -> Iterator[None]:
+def naming_the_file(path: object) -> Iterator[None]:
     """Context manager that adds the file name to errors about a column."""
     try:
         yield
@@ -93,7 +93,7 @@ def table_of(X: Any, formats: DateFormats = None) -> RawTable:
     """Return a table with inferred column types; see ``typed``."""
     if isinstance(X, RawTable):
         return X
-    return RawTable(typed(column, formats) for column in cells_of(X))
+    return RawTable(infer_type(column, formats) for column in cells_of(X))
 
 
 def names_of(X: Any) -> list[str] | None:

@@ -42,7 +42,7 @@ def check_formats(formats: Any) -> None:
             )
 
 
-def dated(name: str, values: NDArray[Any], formats: DateFormats) -> NDArray[Any]:
+def parse_dates(name: str, values: NDArray[Any], formats: DateFormats) -> NDArray[Any]:
     """Return texts as dates (``datetime64``) if a format is known for them, else the values
     unchanged.
     """
@@ -68,7 +68,7 @@ def dated(name: str, values: NDArray[Any], formats: DateFormats) -> NDArray[Any]
     return np.array([moments[text] for text in texts], dtype="datetime64[us]")
 
 
-def guessed(texts: Iterable[str]) -> list[str]:
+def guess_formats(texts: Iterable[str]) -> list[str]:
     """Return the common formats that all texts match.
 
     >>> guessed(["13.04.2023", "01.12.2022"]), guessed(["07/11/2023"])

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
-from sparsepath.tables.dates import DateFormats, as_days, dated, guessed, kind_of_dates
+from sparsepath.tables.dates import DateFormats, as_days, guess_formats, kind_of_dates, parse_dates
 
 MISSING = ("error", "median", "indicator")
 DATES = ("error", "parts")
@@ -134,7 +134,7 @@ class Feature:
             if unknown := [text for text in texts if text is not None and text not in place]:
                 raise InputError(
                     f"column {self.name!r} has the value {unknown[0]!r}, which is not in its order "
-                    f"{quoted(self.values, 12)}."
+                    f"{quote_values(self.values, 12)}."
                 )
             codes = np.array([math.nan if text is None else place[text] for text in texts])
             return np.isnan(codes), codes
@@ -231,7 +231,7 @@ class RawColumn:
         return made
 
 
-def typed(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
+def infer_type(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
     """Convert text columns of numbers or dates to numbers or dates.
 
     This depends on the format of a table, so it uses all rows and is not repeated in folds. Raises
@@ -240,7 +240,7 @@ def typed(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
     name = cells.name
     if cells.kind != "text":
         return cells
-    values = dated(name, cells.values, formats)
+    values = parse_dates(name, cells.values, formats)
     if values.dtype.kind == "M":
         return replace(cells, kind="date", values=values)
     counts = cells.counted_texts()
@@ -260,7 +260,7 @@ def typed(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
 def unclear_dates(texts: Iterable[str]) -> str:
     """Return advice for dates in an unknown format."""
     texts = list(texts)
-    forms = guessed(texts) or ["%d.%m.%Y"]
+    forms = guess_formats(texts) or ["%d.%m.%Y"]
     others = f" or {forms[1]!r}" if len(forms) > 1 else ""
     return (
         f"holds dates written as {texts[0]!r}: give their format, as date_format={forms[0]!r} "
@@ -342,7 +342,7 @@ def _moments(cells: RawColumn, form: str = "") -> Any:
         raise InputError(f"column {cells.name!r} holds numbers where dates are expected.")
     texts = cells.values.tolist()
     if form and not all(ISO.fullmatch(text) for text in texts if text is not None):
-        return dated(cells.name, cells.values, {cells.name: form})
+        return parse_dates(cells.name, cells.values, {cells.name: form})
     texts = [("NaT" if text is None else text.replace(" ", "T")) for text in texts]
     try:
         return np.array(texts, dtype="datetime64[us]")
@@ -413,7 +413,8 @@ def _quantity(
                 return next(iter(units)), style
             if all(unit.lower() in UNITS_OF_VALUES for unit in units):
                 raise InputError(
-                    f"column {name!r} has numbers in different units ({quoted(sorted(units))}); "
+                    f"column {name!r} has numbers in different units "
+                    f"({quote_values(sorted(units))}); "
                     "convert them to one unit."
                 )
             return None
@@ -432,10 +433,10 @@ def _quantity(
 def quantities(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """A target of texts such as "$960,000", "1.234,56" or "12 %" as numbers; labels as they are."""
     texts = np.array([*values.tolist(), None], dtype=object)[:-1]
-    if all(LIKE_DATE.fullmatch(text) for text in texts) and guessed(dict.fromkeys(texts)):
+    if all(LIKE_DATE.fullmatch(text) for text in texts) and guess_formats(dict.fromkeys(texts)):
         raise InputError(f"target {name!r} {unclear_dates(dict.fromkeys(texts.tolist()))}.")
     try:
-        cells = typed(RawColumn(name, "text", texts))
+        cells = infer_type(RawColumn(name, "text", texts))
     except InputError:  # nearly all of them are numbers: labels
         return values
     few = len(set(values.tolist())) <= MOST_LABELS
@@ -457,7 +458,7 @@ def target_numbers(y: Any, formats: DateFormats = None) -> tuple[Any, dict[str, 
         return y, None
     name = str(getattr(y, "name", None) or "y")
     form = formats.get(name, "") if isinstance(formats, Mapping) else formats or ""
-    values = dated(name, values, form)
+    values = parse_dates(name, values, form)
     if values.dtype.kind == "O" and all(ISO.fullmatch(str(each)) for each in values.tolist()):
         values = _moments(RawColumn(name, "text", values.astype(str).astype(object)))
     if values.dtype.kind == "M":
@@ -472,7 +473,7 @@ def target_numbers(y: Any, formats: DateFormats = None) -> tuple[Any, dict[str, 
 # What is said ------------------------------------------------------------------------------------
 
 
-def quoted(values: Iterable[object], limit: int = QUOTED) -> str:
+def quote_values(values: Iterable[object], limit: int = QUOTED) -> str:
     """Return the first few of some values in quotes.
 
     >>> quoted("abcd")
@@ -487,7 +488,7 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
     """Return advice for missing values."""
     one = len(counts) == 1
     most = max(counts, key=lambda name: counts[name])
-    named = quoted(counts, NAMED_GAPS if len(counts) <= NAMED_GAPS else QUOTED)
+    named = quote_values(counts, NAMED_GAPS if len(counts) <= NAMED_GAPS else QUOTED)
     return (
         f"missing values in column{'' if one else 's'} {named} "
         f"({counts[most]} of {rows} rows{'' if one else f' in {most!r}'}): "
@@ -501,7 +502,8 @@ def dates_said(names: Sequence[str]) -> str:
     """Return advice for dates."""
     one = len(names) == 1
     return (
-        f"dates in column{'' if one else 's'} {quoted(names, 5)}: dates='parts' (--dates parts) "
+        f"dates in column{'' if one else 's'} {quote_values(names, 5)}: "
+        "dates='parts' (--dates parts) "
         f"makes year, month, day and weekday of them; or leave {'it' if one else 'them'} out "
         "(--drop)"
     )

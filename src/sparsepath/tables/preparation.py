@@ -20,7 +20,7 @@ from sparsepath.tables.features import (
     dates_said,
     learn,
     missing_said,
-    quoted,
+    quote_values,
 )
 
 
@@ -174,7 +174,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             if values := feature.unseen(column):
                 said.append(
                     f"column {feature.name!r} has values that the model does not know "
-                    f"({quoted(values)}); they count as none of those it knows."
+                    f"({quote_values(values)}); they count as none of those it knows."
                 )
         return said
 

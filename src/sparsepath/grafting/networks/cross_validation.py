@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.base import Found, Run, Stop, fitting, opened
+from sparsepath.base import Found, Run, Stop, fitting, open_fit
 from sparsepath.base.parameters import count, real
 from sparsepath.data.splits import splits_of
 from sparsepath.errors import InputError
 from sparsepath.grafting.along import descending
-from sparsepath.grafting.base import JudgedClasses
+from sparsepath.grafting.base import CrossValidatedClasses
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.networks.estimators import GrownNetworks, ScaledNumbers, of_network
@@ -48,7 +48,7 @@ class MLPGraftingCV(GrownNetworks):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Grow the networks and settle on a size."""
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         (growth,), factors = self._growths(), self._penalty(1.0, 1.0, Y.shape[1])
         l1s = descending("l1s", self.l1s)
@@ -278,7 +278,7 @@ class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
 
 
 @dataclass(eq=False, repr=False)
-class MLPGraftingClassifierCV(JudgedClasses, MLPGraftingCV):
+class MLPGraftingClassifierCV(CrossValidatedClasses, MLPGraftingCV):
     """Classification by a network that grows, with l0 and l1 chosen by cross-validation.
 
     Parameters

@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.base import Found, Run, fitting, opened
+from sparsepath.base import Found, Run, fitting, open_fit
 from sparsepath.base.parameters import as_record, count, flag, one_of, share
 from sparsepath.errors import InputError
 from sparsepath.grafting.base import GraftingClasses, GraftingNumbers, GraftingSelector
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.networks.folds import spread
-from sparsepath.grafting.networks.growing import L0_PER, Grower, Grown, Growth, samples
+from sparsepath.grafting.networks.growing import L0_PER, Grower, Growth, GrowthResult, samples
 from sparsepath.grafting.networks.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.procedure import STOPS
 from sparsepath.path.steps import Step
@@ -108,7 +108,7 @@ class MLPGrafting(GrownNetworks, Growth):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Grow the network."""
-        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         whole = X
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty(self.l1, self.l0, Y.shape[1])
@@ -118,7 +118,7 @@ class MLPGrafting(GrownNetworks, Growth):
         s = weights / weights.sum()
         Y = self._scaled(Y, s)
         factor = loss.error_factor * self._y_scale**2
-        runs: list[Grown] = []
+        runs: list[GrowthResult] = []
 
         def found() -> Found | None:
             if not runs:
@@ -140,7 +140,7 @@ class MLPGrafting(GrownNetworks, Growth):
         return run.settle()
 
     def _found(
-        self, grown: Grown, design: GraftingDesign, error: str, factor: float, tol: float
+        self, grown: GrowthResult, design: GraftingDesign, error: str, factor: float, tol: float
     ) -> Found:
         """The path of a network that has grown, its errors a factor times its losses."""
         networks = dict(grown.networks)

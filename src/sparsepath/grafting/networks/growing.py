@@ -31,7 +31,7 @@ from sparsepath.grafting.networks.look_ahead import Scout, Units, best_units
 from sparsepath.grafting.networks.network import GrownNetwork, HiddenLayer
 from sparsepath.grafting.networks.softmax import SoftmaxNetwork
 from sparsepath.grafting.procedure import FALL, TIED
-from sparsepath.path.steps import Move, exchanged
+from sparsepath.path.steps import Move, exchange_columns
 from sparsepath.system.arrays import Floats
 
 # Part of the loss at which sets of inputs are looked for again. With .8 a fit takes 8 % less, but
@@ -74,7 +74,7 @@ class NetworkGraft:
 
 
 @dataclass(eq=False)
-class Grown:
+class GrowthResult:
     """Result of the growth; ``networks`` has the best network per number of features.
 
     With each its features, criterion and mean loss; the errors of the moves are mean losses.
@@ -122,7 +122,7 @@ class Grower:
         self._columns: dict[int, Floats] = {}
         self.network = _empty(best_intercept(loss, np.zeros(Y.shape), Y, design.s))
         self.convex = here = self._mean_loss(self.network)
-        self.grown = Grown(self.network, here, here)
+        self.grown = GrowthResult(self.network, here, here)
         self.grown.networks[0] = ((), self.network, here, here)
         self._begun = time.perf_counter()
         self._usable = np.append(design.usable, np.ones(len(penalty.l1) - design.n, dtype=bool))
@@ -297,7 +297,7 @@ class Grower:
         network = self.network
         seconds = time.perf_counter() - self._begun
         mean = self._mean_loss(network)
-        moves = exchanged(self._order, sorted(network.used.tolist()))
+        moves = exchange_columns(self._order, sorted(network.used.tolist()))
         grown.moves += [Move(*move, mean, seconds) for move in moves]
         known = grown.networks.get(len(self._order))
         if known is None or there < known[2]:

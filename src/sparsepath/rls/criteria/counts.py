@@ -72,7 +72,7 @@ class ZeroOneByIndex(ZeroOne):
         return "zero-one error"
 
     @property
-    def yardstick(self) -> str:
+    def metric(self) -> str:
         """Name of the metric for predictions on new data."""
         return "zero_one"
 

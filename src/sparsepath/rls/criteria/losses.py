@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.assessment.metrics import Truth, Yardstick
+from sparsepath.assessment.metrics import Metric, Truth
 from sparsepath.system.arrays import Floats
 
 NO_DECISION = 1e-10  # difference of two scores, over their reach, that decides nothing
@@ -67,7 +67,7 @@ class Criterion:
         return self.key
 
     @property
-    def yardstick(self) -> str | Yardstick:
+    def metric(self) -> str | Metric:
         """Name of the metric for predictions on new data."""
         return self.name
 
@@ -140,11 +140,11 @@ class ResidualLoss(Loss):
         return sum_of(np.asarray(self.of(e), dtype=np.float64) for e in each) * v[column]
 
     @property
-    def yardstick(self) -> str | Yardstick:
+    def metric(self) -> str | Metric:
         def losses(truth: Truth, outputs: Floats) -> Floats:
             return np.asarray(self.of(truth.values - outputs)).sum(1)
 
-        return Yardstick(self.label, losses)
+        return Metric(self.label, losses)
 
 
 def columns_like(p: Floats) -> Any:

@@ -45,7 +45,7 @@ class PairwiseSquared(Criterion):
     pairs = True
     by_sums = True
     needs = "two samples of the same query"
-    yardstick = "ranking"
+    metric = "ranking"
 
     def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
         """Return whether there is a pair."""

@@ -27,7 +27,7 @@ class Squared(ResidualLoss):
     bounded = True
     by_sums = True
     kernel = core.Squared()
-    yardstick = "squared"
+    metric = "squared"
 
     def of(self, e: Floats) -> Floats:
         """e^2."""
@@ -58,7 +58,7 @@ class Absolute(ResidualLoss):
 
     name = "absolute"
     kernel = core.Absolute()
-    yardstick = "absolute"
+    metric = "absolute"
 
     def of(self, e: Floats) -> Floats:
         """|e|."""

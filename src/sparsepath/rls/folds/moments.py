@@ -29,7 +29,7 @@ def is_nothing(alpha: float, design: Design) -> NDArray[np.bool_]:
     return np.asarray(alpha <= (OFF_CENTRE * design.sizes) ** 2)
 
 
-class ByParts:
+class RowsByPart:
     """The rows of data that do not fill the caches, in the order of the parts that make them up.
 
     Parameters
@@ -132,19 +132,19 @@ class SplitSums:
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
         self._right = np.hstack([Y - self.y_mean, np.ones((m, 1))])
         self._gram: Floats | None = None
-        self._by_parts: ByParts | None = None
+        self._by_parts: RowsByPart | None = None
         many = once and GRAM * n > READ_AGAIN * ASKED_FOR + READ_ONCE
         in_order = self._partition and all(self._complement) and self.plain and not design.sparse
         in_order &= m * n <= TUNING.read_from_cache
         if many and in_order:
-            self._by_parts = parts = ByParts(design, tests)
+            self._by_parts = parts = RowsByPart(design, tests)
             left = self._all_parts(self._dot(self._right))
             self.squares = self._all_parts(parts.squares())
             beside = [self._right[p].T @ self._ready(self._right, p) for p in self._parts]
             right = self._all_parts(np.stack(beside))
         elif n * n * len(self._parts) <= max(TUNING.split_gram_numbers, m * n // 2):
             if in_order:
-                products = ByParts(design, tests, self._right).gram()
+                products = RowsByPart(design, tests, self._right).gram()
             else:
                 products = np.stack(design.threads.map(self._products, self._parts))
             self._gram = products[:, :n, :n]
@@ -206,7 +206,7 @@ class SplitSums:
     # Sums over all parts ------------------------------------------------------------------------
 
     @property
-    def few_rows(self) -> ByParts | None:
+    def few_rows(self) -> RowsByPart | None:
         """Return the rows, if they are in memory by folds of few rows each."""
         parts = self._by_parts
         few = parts is not None and len(parts.order) <= FEW_ROWS * self.n_splits

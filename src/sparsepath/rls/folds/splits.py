@@ -67,7 +67,7 @@ def label_of(splits: Sequence[Split]) -> str:
     return f"{len(pairs)} splits" if masks else _shape(pairs, max(rows, default=0))
 
 
-def named(label: str, what: str) -> str:
+def criterion_name(label: str, what: str) -> str:
     """Return the name of a criterion over splits.
 
     >>> named("5-fold", "squared error"), named("20 shuffle splits", "squared error")

@@ -39,7 +39,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.columns import columns_of
 from sparsepath.rls.model import SearchEngine
 from sparsepath.rls.triangular import VANISHED
-from sparsepath.rls.update import Update, marked, pick
+from sparsepath.rls.update import Update, column_mask, pick
 from sparsepath.system.arrays import Floats
 from sparsepath.system.tuning import TUNING
 
@@ -124,7 +124,7 @@ class Elimination(SearchEngine):
         self._bring_up()
         which, errors = self._features, self._errors
         if features is not None:
-            some = marked(list(features), self.design.n_features)[which]
+            some = column_mask(list(features), self.design.n_features)[which]
             which, errors = which[some], errors[some]
         return pick("drop", which, errors, self.empty_error)
 

@@ -14,7 +14,7 @@ ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
 
 
 @dataclass(frozen=True)
-class Centred:
+class CentredTargets:
     """Centred targets (T x m), initial ``1 - leverage``, and collinearity thresholds."""
 
     y: Floats
@@ -64,7 +64,7 @@ class ForwardPath:
 
 def in_units(
     design: Design,
-    of: Centred,
+    of: CentredTargets,
     k: int,
     vanished: bool,
     subset: NDArray[np.intp],

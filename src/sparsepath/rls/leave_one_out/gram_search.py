@@ -15,7 +15,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.forward_path import (
     ONCE_MORE,
     ROUNDING,
-    Centred,
+    CentredTargets,
     ForwardPath,
     in_units,
 )
@@ -94,7 +94,7 @@ class ProductSearch:
         data: tuple[Floats, core.Products],
         space: core.Space | None = None,
     ) -> None:
-        of, (X, products), self.form = Centred.of(design, Y), data, ""
+        of, (X, products), self.form = CentredTargets.of(design, Y), data, ""
         self._design, self._of, self._most = design, of, size
         known = design.means, design.left, design.scales, design.squares, design.sizes, of.floor
         trust = ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE

@@ -18,7 +18,7 @@ from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.columns import columns_of
-from sparsepath.rls.leave_one_out.forward_path import Centred, ForwardPath, intercepts
+from sparsepath.rls.leave_one_out.forward_path import CentredTargets, ForwardPath, intercepts
 from sparsepath.rls.model import SearchEngine
 from sparsepath.rls.update import Second, Update, limit, mask_of, pick
 from sparsepath.system.arrays import Floats
@@ -59,7 +59,7 @@ class InMemory(SearchEngine):
         self.design, self.alpha, self.loss, self.form = design, float(alpha), loss, ""
         self.counts = loss.counts
         m, n, w = design.n_samples, design.n_features, design.weights
-        of = Centred.of(design, Y)
+        of = CentredTargets.of(design, Y)
         self.y_mean = of.y_mean
         if n_threads is None:
             n_threads = design.threads.n_threads if m * n >= TUNING.shared_from else 1

@@ -36,7 +36,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.folds.losses import FoldLossModel
 from sparsepath.rls.folds.moments import ROWS_AT_ONCE, SplitSums
 from sparsepath.system.arrays import Floats
-from sparsepath.system.executor import added
+from sparsepath.system.executor import sum_results
 
 Codes = NDArray[np.intp]
 
@@ -106,13 +106,13 @@ class QuerySums(SplitSums):
         return weight[:, None] * (V[part] - (mean @ V[part])[query])
 
     def _spread(self, part: Codes) -> Floats:
-        return added(np.einsum("ij,ij->j", rows, rows) for _, rows in self._centred(part))
+        return sum_results(np.einsum("ij,ij->j", rows, rows) for _, rows in self._centred(part))
 
     def _products(self, part: Codes) -> Floats:
         _, weight, _ = self._shape(part)
         right = self._ready(self._right, part) / np.where(weight > 0, np.sqrt(weight), 1.0)[:, None]
         joined = (np.hstack([rows, right[some]]) for some, rows in self._centred(part))
-        return added(both.T @ both for both in joined)
+        return sum_results(both.T @ both for both in joined)
 
     def _centred(self, part: Codes) -> Any:
         """Yield rows centred within their query, times the root of their weight."""

@@ -11,7 +11,7 @@ ROUNDED_PRODUCTS = 1e-11  # error of a product of two columns of norm one, with 
 TRUSTED = 0.1  # that error over the pivot up to which there is a bound
 
 
-class KnownColumns(Protocol):
+class ColumnStatistics(Protocol):
     """Statistics of all columns: squared norms, and norms before centring."""
 
     squares: Floats
@@ -20,7 +20,7 @@ class KnownColumns(Protocol):
 
 
 def least_errors(
-    design: KnownColumns,
+    design: ColumnStatistics,
     features: NDArray[np.intp],
     alpha: float,
     target_squares: float,

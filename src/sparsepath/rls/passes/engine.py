@@ -59,17 +59,17 @@ from sparsepath.rls.passes.exchanges import may_exchange
 from sparsepath.rls.passes.group_changes import addition, removal
 from sparsepath.rls.passes.judging import (
     GroupChange,
-    JudgedLevel,
     Key,
-    KnownModels,
     Level,
+    ModelCache,
+    ModelSums,
     Plan,
     judge,
     project,
     weighed_products,
 )
 from sparsepath.rls.passes.rows import PassRows
-from sparsepath.rls.triangular import VANISHED, grown, triangular
+from sparsepath.rls.triangular import VANISHED, extend, triangular
 from sparsepath.rls.update import Second, Update, enterable, limit, pick
 from sparsepath.system.arrays import Floats
 
@@ -128,7 +128,7 @@ class InPasses(SearchEngine):
         self.R, self.a = np.zeros((0, 0)), np.zeros((0, len(rows.y_mean)))
         self._candidates: CandidateSums | None = None
         self._reach = reach_of(self.design.squares, self.alpha)
-        self._known = KnownModels()
+        self._known = ModelCache()
         self.evaluated = 0
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
@@ -141,7 +141,7 @@ class InPasses(SearchEngine):
         return frozenset(self.chosen)
 
     @property
-    def _sums(self) -> JudgedLevel:
+    def _sums(self) -> ModelSums:
         if self.key not in self._known.models:
             self._look()
         return self._known.models[self.key]
@@ -226,7 +226,7 @@ class InPasses(SearchEngine):
 
     def _grow(self, feature: int, found: Projection, place: int) -> None:
         given = found.t[:, place], found.pivots[place], found.c[place]
-        self.R, self.a = grown(self.R, self.a, *given)
+        self.R, self.a = extend(self.R, self.a, *given)
         self.chosen.append(int(feature))
 
     def drop(self, feature: int) -> None:
@@ -246,7 +246,7 @@ class InPasses(SearchEngine):
 
     def recall(self, record: Mapping[str, Any]) -> None:
         """Restore the results of an earlier search on the same data."""
-        self._known = KnownModels.from_dict(record)
+        self._known = ModelCache.from_dict(record)
         self.rows.was_read(record.get("read", []))
 
     # Additions ----------------------------------------------------------------------------------
@@ -475,7 +475,7 @@ class InPasses(SearchEngine):
         errors = self._known.errors
         error = float(total) if not tight else np.inf
         errors.setdefault(key, (error, float(square) if not tight else np.inf))
-        judged = JudgedLevel(
+        judged = ModelSums(
             error, level.about, float(around), float(slope), squares, uu, ur, float(vv)
         )
         if anew or key not in self._known.models:

@@ -30,7 +30,7 @@ class Measured(NamedTuple):
     slope: float
 
 
-class Weighed(NamedTuple):
+class WeightedSums(NamedTuple):
     """Sums over rows with u = r / p^2: per target, u'u and u'r."""
 
     uu: Floats
@@ -200,7 +200,7 @@ class FittedRows:
 
     def _weigh(self) -> None:
         self.u = self.r / np.square(np.maximum(self.p, ROOM))[:, None]
-        self.weighed = Weighed(
+        self.weighed = WeightedSums(
             np.einsum("ij,ij->j", self.u, self.u),
             np.einsum("ij,ij->j", self.u, self.r),
         )

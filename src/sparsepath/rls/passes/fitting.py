@@ -105,7 +105,7 @@ def side_of(classes: ClassesOfRows) -> Sides:
     return Sides((classes.codes.astype(np.min_scalar_type(len(classes.classes))),), None)
 
 
-class Partings:
+class RowPartitions:
     """Partition of the rows for the search and for its repetitions without some of the rows.
 
     ``within`` returns the splits of the search on some rows, None for leave-one-out. If sums for
@@ -260,7 +260,7 @@ def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool)
 
 def _partings(
     estimator: Any, source: Source, groups: Any, parts: Parts | None, classifier: bool
-) -> Partings:
+) -> RowPartitions:
     """Return the cells needed by the search's own splits and the held-out parts."""
     m, n, cv = len(source), source.n_features, estimator.cv
     singly = isinstance(cv, str) and cv == "loo"
@@ -284,11 +284,11 @@ def _partings(
 
     leaving = [] if parts is None else [train for train, _ in parts.splits]
     classes = ClassesOfRows.of(estimator, source, estimator.classes_) if classifier else None
-    return Partings(m, within(None), leaving, within, affordable, classes)
+    return RowPartitions(m, within(None), leaving, within, affordable, classes)
 
 
 def _without(
-    estimator: Any, design: StreamDesign, partings: Partings, number: int, names: Any
+    estimator: Any, design: StreamDesign, partings: RowPartitions, number: int, names: Any
 ) -> dict[int, Step] | None:
     """Return the models of the search without a part; None if that is a different problem."""
     part = partings.without(number)

@@ -148,7 +148,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class JudgedLevel:
+class ModelSums:
     """Sums over all rows for a model."""
 
     error: float
@@ -161,11 +161,11 @@ class JudgedLevel:
     vv: float
 
 
-class KnownModels:
+class ModelCache:
     """Results of all passes so far, by subset; copies of a model share them."""
 
     def __init__(self) -> None:
-        self.models: dict[Key, JudgedLevel] = {}
+        self.models: dict[Key, ModelSums] = {}
         self.errors: dict[Key, tuple[float, float]] = {}
         self.steps_ahead = 1
         self.drops = False  # whether removals are asked for in this search
@@ -184,12 +184,12 @@ class KnownModels:
         }
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> "KnownModels":
+    def from_dict(cls, record: Mapping[str, Any]) -> "ModelCache":
         """Return the bit-identical object that ``to_dict`` converted."""
         made = cls()
         for key, *told in record["models"]:
             numbers = [np.array(v) if isinstance(v, list) else float(v) for v in told]
-            made.models[frozenset(key)] = JudgedLevel(*numbers)  # type: ignore[arg-type]
+            made.models[frozenset(key)] = ModelSums(*numbers)  # type: ignore[arg-type]
         made.errors = {frozenset(key): (float(a), float(b)) for key, a, b in record["errors"]}
         made.foreseen = {frozenset(key): int(i) for key, i in record["foreseen"]}
         for key, action, first, *pair in record["groups"]:

@@ -65,7 +65,7 @@ class PassRows(Protocol):
         """Add the amount that was read before the checkpoint."""
 
 
-class HeldRows:
+class RowsInMemory:
     """Rows in memory, dense or sparse; a message is applied to one block of rows at a time.
 
     ``all_products`` says whether products of all columns are computed at the start.
