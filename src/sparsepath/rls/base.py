@@ -163,7 +163,7 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
                 trail = trails[alpha] = SearchTrail()
                 now = partial(problem.found, trail, alpha)
                 tell = partial(run.tell, "", now) if run.watched else None
-                problem.search(alpha, trail, tell, self._checkpoint(alpha, len(alphas)))
+                problem.search(alpha, trail, tell, self._checkpoint(alpha, alphas[0]))
                 if run.stopped:
                     break
         return run
@@ -279,9 +279,9 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
         """Return the penalties of ``alpha="auto"``: one without honest errors."""
         return [PLAIN]
 
-    def _checkpoint(self, alpha: float, n_alphas: int) -> Path | None:
-        """Return the checkpoint file of a penalty; with several penalties, one file each."""
+    def _checkpoint(self, alpha: float, first: float) -> Path | None:
+        """Return the checkpoint file of a penalty: that of the user, or one beside it."""
         if self.checkpoint is None:
             return None
         path = Path(self.checkpoint)
-        return path if n_alphas == 1 else path.with_name(f"{path.stem}-{alpha!r}{path.suffix}")
+        return path if alpha == first else path.with_name(f"{path.stem}-{alpha!r}{path.suffix}")

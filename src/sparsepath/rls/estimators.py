@@ -288,7 +288,8 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
         Called after every move with the path so far; a true return value stops the search.
     checkpoint : path, optional
         File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again.
+        that was stopped by a rule in ``stop`` stops there again. Of several penalties the first has
+        this file; the others have files beside it, with the penalty in the name.
 
     Attributes
     ----------
@@ -441,7 +442,8 @@ class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
         Called after every move with the path so far; a true return value stops the search.
     checkpoint : path, optional
         File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again.
+        that was stopped by a rule in ``stop`` stops there again. Of several penalties the first has
+        this file; the others have files beside it, with the penalty in the name.
 
     Attributes
     ----------
