@@ -199,7 +199,7 @@ def test_grafting_and_least_squares_agree(data):
     assert_allclose(graft.error(N), np.mean(off**2), rtol=1e-6)
     leverage = np.diag(full @ np.linalg.pinv(full))
     rls = sparsepath.SparseRLSRegressor(alpha=0.0).fit(X, y).path_
-    lars = sparsepath.LarsSelector().fit(X, y).path_
+    lars = sparsepath.LarsSelector(l2=0.0).fit(X, y).path_
     for path in (rls, lars):
         assert_allclose(path.error(N), np.mean((off / (1 - leverage)) ** 2), rtol=1e-9)
     for splits in ("loo", 5):
