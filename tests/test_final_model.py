@@ -48,6 +48,36 @@ def test_the_model_is_boosting_on_the_selected_columns():
         auto.export("python")
 
 
+def test_weights_count_in_boosting_and_its_honest_error():
+    X, y = steps(120)
+    w = np.random.default_rng(1).uniform(0.2, 2.0, len(y))
+    w[::10] = 0.0
+    y[::10] = 1e3
+    auto = AutoSelectorRegressor(**LINEAR, validation=FOLDS, final="boosting")
+    auto.fit(X, y, sample_weight=w)
+    losses = np.zeros(len(y))
+    for train, test in FOLDS.split(X):
+        part = AutoSelectorRegressor(**LINEAR, validation=FOLDS)
+        columns = np.sort(part.fit(X[train], y[train], sample_weight=w[train]).selected_)
+        counted = train[w[train] > 0]
+        trees = HistGradientBoostingRegressor(random_state=0)
+        trees.fit(X[counted][:, columns], y[counted], sample_weight=w[counted])
+        losses[test] = (trees.predict(X[test][:, columns]) - y[test]) ** 2
+    assert auto.honest_.error == pytest.approx(np.average(losses, weights=w))
+
+
+def test_a_class_of_weight_zero_is_no_class_of_boosting():
+    X, y = steps(120)
+    labels, w = np.where(y > 1.5, "high", "low").astype("<U5"), np.ones(len(y))
+    labels[:3], w[:3] = "other", 0.0
+    auto = AutoSelectorClassifier(**LINEAR, validation=None, final="boosting")
+    auto.fit(X, labels, sample_weight=w)
+    assert auto.classes_.tolist() == ["high", "low"]
+    columns = np.sort(auto.selected_)
+    trees = HistGradientBoostingClassifier(random_state=0).fit(X[3:, columns], labels[3:])
+    np.testing.assert_allclose(auto.predict_proba(X), trees.predict_proba(X[:, columns]), atol=1e-9)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_those_of_boosting(n_classes):
     X, y = steps(150)

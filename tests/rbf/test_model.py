@@ -322,9 +322,9 @@ def test_many_inputs_may_be_interrupted():
 
 def test_samples_are_centres_up_to_a_number_of_them():
     X = np.random.default_rng(0).standard_normal((320, 2))
-    assert_array_equal(place_centres(X[:150], "auto", "kmeans", 0)[1], np.arange(150))
+    assert_array_equal(place_centres(X[:100], "auto", "kmeans", 0)[1], np.arange(100))
     places, rows = place_centres(X, "auto", "kmeans", 0)
-    assert len(set(rows)) == 150
+    assert len(set(rows)) == 100
     assert_array_equal(places, X[rows])
     assert_array_equal(place_centres(X, "auto", "kmeans", 0)[1], rows)
     assert_array_equal(place_centres(X, "all", "kmeans", 0)[1], np.arange(320))
@@ -348,7 +348,9 @@ def default_search():
 def test_a_size_between_those_of_the_budgets_is_found(default_search):
     data, model = default_search
     assert sorted(model.selected_) == [0, 1, 2, 3, 4]
-    plain = SparseRBFRegressorCV(validation=None, relaxed=False).fit(data.X, data.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)  # the largest r is the best
+        plain = SparseRBFRegressorCV(validation=None, relaxed=False).fit(data.X, data.y)
     assert set(model.path_.sizes) > set(plain.path_.sizes)
     assert model.path_.error(5) < plain.path_.error(len(plain.selected_))
 
@@ -388,4 +390,4 @@ def test_a_quick_solution_is_near_the_complete_one():
     trainer = Trainer(data.X, data.y, data.X, 40.0, 0.3, RBFOptions())
     quick, complete = trainer.quick(), trainer.run().solution
     assert quick.iterations < complete.iterations
-    assert complete.error < quick.error < 1.05 * complete.error
+    assert complete.error < quick.error < 1.1 * complete.error

@@ -17,6 +17,7 @@ is the share of the normal distribution beyond \|z\| within the intervals of all
 step k.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -224,12 +225,12 @@ def _negative(a: float, b: float, c: float) -> list[tuple[float, float]]:
     if a == 0:
         if b == 0:
             return []
-        return [(-np.inf, -c / b)] if b > 0 else [(-c / b, np.inf)]
+        return [(-math.inf, -c / b)] if b > 0 else [(-c / b, math.inf)]
     if disc <= 0:
-        return [] if a > 0 else [(-np.inf, np.inf)]
-    q = -(b + np.copysign(np.sqrt(disc), b)) / 2
+        return [] if a > 0 else [(-math.inf, math.inf)]
+    q = -(b + math.copysign(math.sqrt(disc), b)) / 2
     low, high = sorted((q / a, c / q))
-    return [(low, high)] if a > 0 else [(-np.inf, low), (high, np.inf)]
+    return [(low, high)] if a > 0 else [(-math.inf, low), (high, math.inf)]
 
 
 def _union(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -68,7 +68,7 @@ def class_factors(
 def encode_targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
     """Return targets -1 and +1: one column for two classes (+1 for the second), else one per class.
 
-    >>> coded(np.array([0, 1]), 2).ravel().tolist()
+    >>> encode_targets(np.array([0, 1]), 2).ravel().tolist()
     [-1.0, 1.0]
     """
     Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)

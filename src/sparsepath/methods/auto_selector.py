@@ -134,7 +134,7 @@ class _AutoSelector(SizedSelector):
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Try the methods, and settle on one of them and on a size."""
         given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
-        self._check_target(y, X.shape[0])
+        self._check_target(y, X.shape[0], given.more.get("sample_weight"))
         check_final(self.final)
         if self.max_features is not None:
             count("max_features", self.max_features, 0)
@@ -201,7 +201,8 @@ class _AutoSelector(SizedSelector):
         """Put boosting in the place of the model of the selected size."""
         size, judged, path = len(self.selected_), self.honest_ is not None, self.path_
         self.honest_ = None
-        model = Boosted.of(self, given.X, np.asarray(given.y).ravel(), path.seed)
+        y, weights = np.asarray(given.y).ravel(), given.more.get("sample_weight")
+        model = Boosted.of(self, given.X, y, path.seed, weights)
         self.path_ = path.replaced(_models={**path._models, size: model})
         self.__dict__.update(_slopes={**getattr(self, "_slopes", {}), size: USUAL_SLOPE})
 
@@ -372,7 +373,7 @@ class _AutoSelector(SizedSelector):
             f"({_features(best.size)})."
         )
 
-    def _check_target(self, y: Any, n_samples: int) -> None:
+    def _check_target(self, y: Any, n_samples: int, weights: Floats | None) -> None:
         raise NotImplementedError
 
 
@@ -461,8 +462,8 @@ class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
     'A nonlinear model (elm-fs) on 3 features'
     """
 
-    def _check_target(self, y: Any, n_samples: int) -> None:
-        self._numbers(y, n_samples)
+    def _check_target(self, y: Any, n_samples: int, weights: Floats | None) -> None:
+        self._numbers(y, n_samples, weights)
 
 
 @dataclass(eq=False, repr=False)
@@ -535,5 +536,5 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
     True
     """
 
-    def _check_target(self, y: Any, n_samples: int) -> None:
-        self._codes(y, n_samples)
+    def _check_target(self, y: Any, n_samples: int, weights: Floats | None) -> None:
+        self._codes(y, n_samples, weights)

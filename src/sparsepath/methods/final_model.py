@@ -35,14 +35,14 @@ def check_final(final: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Boosted(Predictor):
+class Boosted(Predictor, saved=False):
     """Boosting of trees on some columns; without columns the mean or the class frequencies."""
 
     columns: NDArray[np.intp]
     trees: Any
 
     @classmethod
-    def of(cls, selector: Any, X: Any, y: Any, random_state: Any) -> Self:
+    def of(cls, selector: Any, X: Any, y: Any, random_state: Any, weights: Any = None) -> Self:
         """Fit it to the columns that a fitted selector selects."""
         columns = np.sort(selector.selected_)
         if is_classifier(selector):
@@ -51,8 +51,11 @@ class Boosted(Predictor):
             trees = HistGradientBoostingRegressor(random_state=random_state)
         if not len(columns):
             trees = DummyClassifier() if is_classifier(selector) else DummyRegressor()
-        model = cls(columns, trees)
-        return cls(columns, trees.fit(model._inputs(check_features(selector, X, reset=False)), y))
+        inputs = cls(columns, trees)._inputs(check_features(selector, X, reset=False))
+        if weights is not None:  # a class of weight zero is no class
+            counted = np.asarray(weights) > 0
+            inputs, y, weights = inputs[counted], np.asarray(y)[counted], weights[counted]
+        return cls(columns, trees.fit(inputs, y, sample_weight=weights))
 
     def predict(self, X: Any) -> Floats:
         """Numbers; or halves of logits, which have the slope of scores between -1 and 1."""
@@ -82,9 +85,9 @@ class _SelectedBoosting(BaseEstimator):
         self.selector = selector
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, groups: Vector = None) -> Self:
-        self.selector_ = clone(self.selector).fit(X, y, groups=groups)
-        self.model_ = Boosted.of(self.selector_, X, y, self.random_state)
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
+        self.selector_ = clone(self.selector).fit(X, y, sample_weight=sample_weight, groups=groups)
+        self.model_ = Boosted.of(self.selector_, X, y, self.random_state, sample_weight)
         return self
 
     def get_support(self) -> Any:

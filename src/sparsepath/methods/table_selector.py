@@ -122,7 +122,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Fitted selector on the numeric columns.
     lagged_ : tuple of (str, int)
         With ``lags`` or ``horizon``: for each column of the path the column of the table, and how
-        many rows before.
+        many rows before. Otherwise empty.
     transform_ : str or None
         Scale on which the target was fitted: "log", "log1p", "sqrt" or None.
     models_ : dict of size to Predictor
@@ -222,6 +222,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         fitted = copy.copy(self)
         for name in [name for name in vars(fitted) if name.endswith("_")]:
             delattr(fitted, name)
+        fitted.lagged_ = ()
         if is_source(X):
             fitted._fit_source(as_source(X, y, sample_weight), groups)
         else:
@@ -295,7 +296,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         """Return a selector of columns that are there already, lags and all."""
         plain = copy.copy(self)
         plain.lags, plain.horizon = None, 0
-        del plain.lagged_
+        plain.lagged_ = ()
         return plain
 
     def _parts_in_time(self, rows: int) -> Any:
@@ -313,15 +314,15 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     def _history(self, X: Any, wanted: Sequence[int] | None = None) -> Any:
         """Return the table with its lags, for the rows that have them."""
-        lagged = getattr(self, "lagged_", None)
-        if lagged is None:
+        lagged = self.lagged_
+        if not lagged:
             return X
         places = lagged if wanted is None else [lagged[i] for i in wanted]
         return earlier(table_of(X, self.date_format), places) if places else X
 
     def _for_all_rows(self, found: Any) -> Any:
         """Return predictions with gaps for the first rows, which have no history."""
-        lagged = getattr(self, "lagged_", ())
+        lagged = self.lagged_
         return after_history(found, history(lagged[i] for i in self.selected_)) if lagged else found
 
     def _fit_beneath(self, inner: Any, Z: Floats, y: Any, known: dict[str, Any]) -> Any:
@@ -634,7 +635,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         sample_weight : array, optional
             Sample weights.
         """
-        if hasattr(self, "lagged_"):
+        if self.lagged_:
             first = history(self.lagged_[i] for i in self.selected_)
             Z = self._needed(X)[: len(y) - first - self.horizon]
             return float(self._calibrated().score(Z, np.asarray(y)[first + self.horizon :]))

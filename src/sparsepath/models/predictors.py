@@ -140,9 +140,10 @@ class Frozen:
     _kinds: ClassVar[dict[str, type["Frozen"]]] = {}
     parts: ClassVar[Mapping[str, str]] = {}
 
-    def __init_subclass__(cls, **given: Any) -> None:
+    def __init_subclass__(cls, saved: bool = True, **given: Any) -> None:
         super().__init_subclass__(**given)
-        Frozen._kinds[cls._kind()] = cls
+        if saved:
+            Frozen._kinds[cls._kind()] = cls
 
     @classmethod
     def _kind(cls) -> str:
