@@ -375,7 +375,7 @@ def error_rate_bound(metric: str, n: float, mistakes: float = 0.0) -> float:
 
     Zero for losses that do not count mistakes, where a loss of zero is an exact fit.
 
-    >>> round(unseen("error rate", 40), 4), round(1 - 0.05 ** (1 / 40), 4)
+    >>> round(error_rate_bound("error rate", 40), 4), round(1 - 0.05 ** (1 / 40), 4)
     (0.0722, 0.0722)
     """
     if metric not in RATES or n == np.inf:

@@ -310,7 +310,7 @@ def class_weight(option: str, given: str) -> str | dict[str, float]:
 def parse_ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with the order of their values.
 
-    >>> ordered("--ordered", "q1=low<mid<high, size=S<M")
+    >>> parse_ordered("--ordered", "q1=low<mid<high, size=S<M")
     (('q1', ('low', 'mid', 'high')), ('size', ('S', 'M')))
     """
     found = []
@@ -455,11 +455,11 @@ _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 def as_command_line(message: str) -> str:
     """Return an estimator's message with parameters as command-line options.
 
-    >>> typed("cv=3 is more than the 2 samples; give 2 or less.")
+    >>> as_command_line("cv=3 is more than the 2 samples; give 2 or less.")
     '--cv 3 is more than the 2 samples; give 2 or less.'
-    >>> typed("leave them out by drop=['a', 'b'].")
+    >>> as_command_line("leave them out by drop=['a', 'b'].")
     'leave them out by --drop a,b.'
-    >>> typed("dates='parts' (--dates parts) makes parts of them.")
+    >>> as_command_line("dates='parts' (--dates parts) makes parts of them.")
     '--dates parts makes parts of them.'
     """
     message = _FOLDS.sub("--validation ", _BESIDE.sub(r"\1", message))

@@ -388,7 +388,7 @@ def _arrays(path: Path) -> dict[str, Array]:
 def shorten(value: object, limit: int = CELL) -> str:
     """Return a value in quotes, cut if it is long.
 
-    >>> shortened("n.d."), shortened("abcdefgh", 5)
+    >>> shorten("n.d."), shorten("abcdefgh", 5)
     ("'n.d.'", "'abcde...'")
     """
     text = value if isinstance(value, str) else str(value)
@@ -398,7 +398,7 @@ def shorten(value: object, limit: int = CELL) -> str:
 def quote_names(names: Sequence[str], limit: int = 5, total: int | None = None) -> str:
     """Return the first few of many names in quotes.
 
-    >>> listed(list("abcdefgh"))
+    >>> quote_names(list("abcdefgh"))
     "'a', 'b', 'c', 'd', 'e' and 3 more"
     """
     total = len(names) if total is None else total

@@ -15,7 +15,7 @@ def column_major(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[A
     ``dtype`` is by default that of ``kept_type``.
 
     >>> from sparsepath.system.threads import Threads
-    >>> turned(np.ones((2, 3), dtype=np.int8), Threads(1)).flags.f_contiguous
+    >>> column_major(np.ones((2, 3), dtype=np.int8), Threads(1)).flags.f_contiguous
     True
     """
     kind = kept_type(X) if dtype is None else np.dtype(dtype)

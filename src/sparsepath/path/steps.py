@@ -99,7 +99,7 @@ def exchange_columns(
     """Change a list of columns, in order of entry, to a set, and return the moves (removals first).
 
     >>> held = [3, 1, 2]
-    >>> exchanged(held, [2, 5, 3]), held
+    >>> exchange_columns(held, [2, 5, 3]), held
     ([('drop', 1), ('add', 5)], [3, 2, 5])
     """
     after, before = set(now), set(held)

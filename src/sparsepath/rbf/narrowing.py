@@ -96,7 +96,7 @@ def explained_by_parabolas(X: Floats, y: Floats) -> Floats:
     """Return the sum of squares of y that a parabola in each column explains.
 
     >>> X = np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 0.0]])
-    >>> explained(X, X[:, 0] ** 2).round(6)
+    >>> explained_by_parabolas(X, X[:, 0] ** 2).round(6)
     array([9. , 4.5])
     """
     y = y - y.mean()

@@ -172,8 +172,10 @@ def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) ->
 def format_figures(found: Mapping[str, float]) -> str:
     """Return the figures as text.
 
-    >>> said({"rmse": 56.0314, "r2": 0.473}), said({"error_rate": 0.2919, "auc": 0.7812})
-    ('RMSE 56.03, R2 0.473', 'error rate 29.2 %, AUC 0.781')
+    >>> format_figures({"rmse": 56.0314, "r2": 0.473})
+    'RMSE 56.03, R2 0.473'
+    >>> format_figures({"error_rate": 0.2919, "auc": 0.7812})
+    'error rate 29.2 %, AUC 0.781'
     """
     forms = {
         "rmse": lambda v: f"RMSE {brief(v)}",

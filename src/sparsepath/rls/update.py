@@ -114,7 +114,7 @@ def pick(
 def column_mask(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
     """Return a mask of n columns; fast for a range.
 
-    >>> marked(range(1, 3), 4).tolist(), marked((0, 3), 4).tolist()
+    >>> column_mask(range(1, 3), 4).tolist(), column_mask((0, 3), 4).tolist()
     ([False, True, True, False], [True, False, False, True])
     """
     out = np.zeros(n, dtype=bool)

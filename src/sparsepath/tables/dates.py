@@ -71,7 +71,7 @@ def parse_dates(name: str, values: NDArray[Any], formats: DateFormats) -> NDArra
 def guess_formats(texts: Iterable[str]) -> list[str]:
     """Return the common formats that all texts match.
 
-    >>> guessed(["13.04.2023", "01.12.2022"]), guessed(["07/11/2023"])
+    >>> guess_formats(["13.04.2023", "01.12.2022"]), guess_formats(["07/11/2023"])
     (['%d.%m.%Y'], ['%d/%m/%Y', '%m/%d/%Y'])
     """
     texts = [text.strip() for text in texts]

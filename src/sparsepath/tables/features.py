@@ -476,7 +476,7 @@ def target_numbers(y: Any, formats: DateFormats = None) -> tuple[Any, dict[str, 
 def quote_values(values: Iterable[object], limit: int = QUOTED) -> str:
     """Return the first few of some values in quotes.
 
-    >>> quoted("abcd")
+    >>> quote_values("abcd")
     "'a', 'b', 'c' and 1 more"
     """
     every = [repr(str(value)[:40]) for value in values]

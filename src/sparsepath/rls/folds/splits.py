@@ -70,8 +70,10 @@ def label_of(splits: Sequence[Split]) -> str:
 def criterion_name(label: str, what: str) -> str:
     """Return the name of a criterion over splits.
 
-    >>> named("5-fold", "squared error"), named("20 shuffle splits", "squared error")
-    ('5-fold squared error', 'squared error, 20 shuffle splits')
+    >>> criterion_name("5-fold", "squared error")
+    '5-fold squared error'
+    >>> criterion_name("20 shuffle splits", "squared error")
+    'squared error, 20 shuffle splits'
     """
     return f"{label} {what}" if label.endswith(("-fold", "-out")) else f"{what}, {label}"
 
