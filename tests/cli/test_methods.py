@@ -345,3 +345,17 @@ def test_start_sets_and_significance(run: Run, small) -> None:
     tested = json.loads(run(*given, "--significance", "0.01").out)
     assert tested["path"]["stopped"] == "max_t"
     assert "a" in tested["chosen"]["features"]
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize(("more", "logistic"), [((), True), (("--alpha", 1), False)])
+def test_a_logistic_model_is_named(run: Run, tmp_path: Path, more: tuple[object, ...], logistic):
+    """Also where the penalties of the search and of the model are the same number, as here."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 2))
+    y = np.where(X[:, 0] + 0.2 * rng.standard_normal(100) > 0, "yes", "no")
+    write_table(tmp_path / "t.csv", {"a": X[:, 0], "b": X[:, 1], "y": y})
+    done = run("select", tmp_path / "t.csv", "--target", "y", "--verbose", *more)
+    assert ("a logistic model of the selected columns (alpha 1)" in done.out) == logistic
+    [details] = [line for line in done.out.splitlines() if line.startswith("Details: ")]
+    assert details.count("log loss") == 1

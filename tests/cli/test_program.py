@@ -189,10 +189,10 @@ def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> 
 
 
 def test_the_page_escapes_names(tmp_path: Path, run: Run, monkeypatch) -> None:
-    data = demo.diabetes()
+    data = demo._diabetes()
     names = ["<script>alert(1)</script>", *data.names[1:]]
     changed = type(data)(data.X, data.y, names, None, data.source)
-    monkeypatch.setattr(demo, "diabetes", lambda: changed)
+    monkeypatch.setattr(demo, "_diabetes", lambda: changed)
     assert run("demo", "--out", tmp_path / "a&b").code == 0
     text = (tmp_path / "a&b" / "index.html").read_text(encoding="utf-8")
     assert text.count("<script") == 3, "its own"

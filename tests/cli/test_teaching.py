@@ -15,12 +15,12 @@ NAMES = [*app.commands]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_three_examples_that_can_be_typed(run: Run, name) -> None:
+def test_examples_that_can_be_typed(run: Run, name) -> None:
     commands = app.commands
     shown = run(name, "--help").out
     examples = [shlex.split(line.strip())[1:] for line in shown.splitlines()
                 if line.startswith("    sparsepath ")]  # fmt: skip
-    assert len(examples) == 3
+    assert len(examples) >= 3
     assert name in [words[0] for words in examples]
     for typed, *arguments in examples:
         commands[typed].make_context(typed, arguments)  # raises on what is not known

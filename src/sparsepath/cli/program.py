@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,6 +86,11 @@ def _refuse(message: str) -> int:
     return 2
 
 
+def _send_again(sent: signal.Signals) -> None:
+    time.sleep(MOMENT)
+    _thread.interrupt_main(sent)
+
+
 class Signals:
     """SIGTERM, as batch systems and ``timeout`` send it, means the same as Ctrl-C.
 
@@ -110,7 +116,7 @@ class Signals:
     def _drop(self, dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):  # here it would be dropped again
             sent = signal.SIGTERM if self.terminated else signal.SIGINT
-            threading.Timer(MOMENT, _thread.interrupt_main, [sent]).start()
+            _thread.start_new_thread(_send_again, (sent,))  # a Timer waits here until it runs
         else:
             self._dropped(dropped)
 

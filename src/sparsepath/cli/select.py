@@ -330,7 +330,7 @@ def _figures(model: Any, problem: Problem, spec: EstimatorSpec) -> dict[str, flo
     if spec.task.name != "classification":
         return {} if spec.entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
     if model.honest_ is not None:
-        return figures.beside(model.honest_)
+        return figures.on_held_out_rows(model.honest_)
     X, y, extras = problem.fit_arguments
     return {} if problem.in_passes else figures.of_classes(model, X, y, extras, size)
 

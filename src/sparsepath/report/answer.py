@@ -78,6 +78,9 @@ def heading(outcome: Outcome) -> list[str]:
         given, how_alpha = model.alpha, ""
         if given == "loo":
             how_alpha = " (by leave-one-out with all features)"
+        elif given == "auto" and _is_logistic(outcome):
+            refit = f"{model.refit_alpha_:.4g}"
+            how_alpha = f" for the search, a logistic model of the selected columns (alpha {refit})"
         elif isinstance(given, str) and model.refit_alpha_ != model.alpha_:
             how_alpha = f" for the search, {model.refit_alpha_:.4g} for the coefficients"
         elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 1:
@@ -93,6 +96,11 @@ def heading(outcome: Outcome) -> list[str]:
         f"Method: {', '.join(how)}.",
         _error_line(outcome),
     ]
+
+
+def _is_logistic(outcome: Outcome) -> bool:
+    """Return whether probabilities are the logistic function of the scores themselves."""
+    return outcome.task.name == "classification" and outcome.model._slope_at(outcome.size) == 1
 
 
 def _error_line(outcome: Outcome) -> str:
@@ -317,7 +325,8 @@ def _criterion_beside(outcome: Outcome, honest: Honest) -> str:
             f", {brief(table, of=honest.error)} before the correction for choosing among "
             f"{len(path)} sizes"
         )
-    beside = {name: v for name, v in outcome.figures.items() if name in ("log_loss", "brier")}
+    names = {"log_loss", "brier"} - {honest.measure.replace(" ", "_")}
+    beside = {name: v for name, v in outcome.figures.items() if name in names}
     said += f"; {figures_said(beside)}" if beside else ""
     if _none_better(outcome):
         return f"Details: {said}."

@@ -138,17 +138,9 @@ def of_classes(
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
-def beside(honest: Honest) -> dict[str, float]:
-    """Return the classification figures on held-out rows, except the reported error."""
-    measures = {
-        "error rate": "error_rate",
-        "AUC error": "auc",
-        "balanced error rate": "balanced_error",
-        "log loss": "log_loss",
-    }
-    told = measures.get(honest.measure)
-    there = {name: value for name, value in honest.figures.items() if name != told}
-    return {name: value for name, value in there.items() if math.isfinite(value)}
+def on_held_out_rows(honest: Honest) -> dict[str, float]:
+    """Return the figures of classification on held-out rows."""
+    return {name: value for name, value in honest.figures.items() if math.isfinite(value)}
 
 
 def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) -> dict[str, float]:
