@@ -70,7 +70,7 @@ def test_a_class_of_weight_zero_is_no_class_of_boosting():
     X, y = steps(120)
     labels, w = np.where(y > 1.5, "high", "low").astype("<U5"), np.ones(len(y))
     labels[:3], w[:3] = "other", 0.0
-    auto = AutoSelectorClassifier(**LINEAR, validation=None, final="boosting")
+    auto = AutoSelectorClassifier(**LINEAR, validation=FOLDS, final="boosting")
     auto.fit(X, labels, sample_weight=w)
     assert auto.classes_.tolist() == ["high", "low"]
     columns = np.sort(auto.selected_)

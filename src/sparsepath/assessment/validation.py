@@ -134,6 +134,8 @@ def _warn_of_classes(estimator: Any, record: Honest) -> None:
     if record.confusion is None:
         return
     table = np.asarray(record.confusion)
+    if len(table) > len(estimator.classes_):  # some classes are of samples of weight zero only
+        return
     shares = table.sum(1) / table.sum()
     missed = np.flatnonzero((table.sum(0) < 0.5) & (shares > 0))
     if not len(missed):
