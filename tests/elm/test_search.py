@@ -650,7 +650,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     judge = made_up(scores, 6)
     give_scores(monkeypatch, judge)
     monkeypatch.setattr(
-        "sparsepath.elm.search.tuned",
+        "sparsepath.elm.search.tune_ridge",
         lambda pool, scaling, which=None: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
     )
 
@@ -665,7 +665,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
         "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key
     )
     monkeypatch.setattr(Neighbourhood, "settled", lambda around, threads: around.machines)
-    monkeypatch.setattr("sparsepath.elm.search.rejudged", lambda pool, machine: machine)
+    monkeypatch.setattr("sparsepath.elm.search.reevaluate", lambda pool, machine: machine)
     monkeypatch.setattr("sparsepath.elm.search._score", lambda other, machine: machine.key)
 
     def restarted(pool, *_, **__):
