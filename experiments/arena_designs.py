@@ -145,8 +145,8 @@ def compare(parts: Parts, repetitions: int, kinds: Iterable[str], fits: bool = T
     bar = ["best method in the paper", *(f"{figures[3]:.3f}" for figures in SETTINGS.values())]
     title = f"""## Designs of Hastie, Tibshirani and Tibshirani
 
-Expected squared error over the noise variance, means over four shapes of coefficients, correlations 0, .35 and .7, ten
+Expected squared error divided by the noise variance: means over four shapes of coefficients, correlations 0, .35 and .7, ten
 signal-to-noise ratios from .05 to 6 and {repetitions} repetitions ({len(SHAPES) * len(CORRELATIONS) * len(RATIOS) * repetitions} problems per
-setting). Of all models of a method that with the least error on a validation set of size n is judged.
+setting). For each method, the model with the lowest error on a validation set of size n is evaluated.
 """
     return f"{title}\n{table(['method', *SETTINGS], [*rows.values(), bar])}\n"

@@ -89,11 +89,11 @@ def test_select_and_what_uses_its_result(run: Run, folder) -> None:
     assert "name a file with --out" in refused.err
 
 
-@pytest.mark.parametrize(("name", "score"), [("two", "for two classes"), ("three", "")])
+@pytest.mark.parametrize(("name", "score"), [("two", "with two classes"), ("three", "")])
 def test_classes(run: Run, folder, name, score) -> None:
     data, out = folder / f"{name}.csv", folder / name
-    there = ["with validation", "for classes, if known", "if the method has one"]
-    there += ["for two classes, if known"] * (name == "two")
+    there = ["with validation", "for classification, if known", "if the method has one"]
+    there += ["with two classes, if known"] * (name == "two")
     check(run, "select", data, "--target", "y", "--task", "classification", "--validation", 3,
           "--out", out, there=there)  # fmt: skip
     if score:
@@ -102,7 +102,7 @@ def test_classes(run: Run, folder, name, score) -> None:
             "predict",
             out / "model.json",
             data,
-            there=("for classes", score, "with probabilities"),
+            there=("for classification", score, "with probabilities"),
         )
     else:
         found = json.loads(run("predict", out / "model.json", data, "--json").out)

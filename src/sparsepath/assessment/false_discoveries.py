@@ -139,7 +139,7 @@ def knockoffs(
     known = names_of(X)
     A = np.asarray(X, dtype=np.float64)
     if A.ndim != 2 or not np.isfinite(A).all():
-        raise InputError("knockoffs need a table of numbers without missing values.")
+        raise InputError("knockoffs require a numeric table without missing values.")
     n = A.shape[1]
     if n > MOST_COLUMNS:
         raise InputError(f"knockoffs are for {MOST_COLUMNS:,} columns or fewer; there are {n:,}.")

@@ -86,8 +86,7 @@ class PathSelector(SelectorMixin):
         """Return the size to use on a finished path.
 
         All sizes are chosen here, unless the method determines its own size. ``given`` are the
-        arguments
-        of the fit, for rules that use the data again.
+        arguments of the fit, for rules that use the data again.
         """
         return path.settle(getattr(self, "choose", "min"))
 
@@ -132,10 +131,9 @@ class PathSelector(SelectorMixin):
         ----------
         to : {"c", "javascript", "json", "onnx", "python", "sql", "sql-probability"}
             "c": a C99 file without allocation. "javascript": a function. "json": the formula as
-            plain
-            data. "onnx": a graph (needs onnx). "python": a module without dependencies. "sql": an
-            expression for SQLite and DuckDB. "sql-probability": the probability of the second
-            class.
+            plain data. "onnx": a graph (needs the package onnx). "python": a module without
+            dependencies. "sql": an expression for SQLite and DuckDB. "sql-probability": the same
+            for the probability of the second class.
         path : path, optional
             File to write.
         size : int, optional

@@ -138,8 +138,9 @@ class PathClassifierMixin(ClassifierMixin):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class with the largest score; with two classes, the second above
-        ``threshold``.
+        """Predict the class of each sample: the one with the largest score.
+
+        With two classes, predict the second class if its score is above ``threshold``.
 
         Parameters
         ----------

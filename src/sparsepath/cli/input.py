@@ -350,7 +350,7 @@ def name_columns(table: Table, file: Path) -> Table:
     numbers = tuple(int(name.removeprefix("x")) for name in table.names)
     names = [words[number - layout.first] for number in numbers]
     if again := [name for name, times in Counter(names).items() if times > 1 or not name]:
-        raise InputError(f"{file}: {again[0]!r} names more than one column, or none.")
+        raise InputError(f"{file}: names must be unique and not empty, unlike {again[0]!r}.")
     return replace(table, names=names, layout=replace(layout, numbers=numbers))
 
 

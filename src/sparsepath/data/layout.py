@@ -112,13 +112,13 @@ def _by_number(path: Path, model: Layout, used: Sequence[str], file: Layout) -> 
     if model.kind == BY_NUMBER:
         if model.first == 1 and file.first == 0:
             raise InputError(
-                f"{path} counts its columns from 0, and the model was fitted to {_said(model)}; "
-                "write the file counted from 1."
+                f"{path} counts its columns from 0, but the model was fitted to {_said(model)}; "
+                "number the columns of the file from 1."
             )
         if model.first == 0 and file.first == 1 and last >= model.columns:
             raise InputError(
-                f"{path} has no column 0 and has a column {last}, so it seems to count from "
-                f"1, and the model was fitted to {_said(model)}; write the file counted from 0."
+                f"{path} has a column {last} but no column 0, so it seems to count from 1, but the "
+                f"model was fitted to {_said(model)}; number the columns of the file from 0."
             )
         return list(used)
     features = model.columns - (model.target is not None)

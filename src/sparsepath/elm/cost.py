@@ -16,7 +16,7 @@ PER_SCALING = 0.66  # networks of a restart for each feature that it begins with
 
 
 def seconds(plan: RestartPlan, samples: int, features: int, neurons: int, sizes: int) -> float:
-    """About the CPU seconds of a search that ends after so many sizes."""
+    """Estimate the CPU seconds of a search that ends after so many sizes."""
     alone = plan.strategy == "scaling"
     begun = features if alone else min(features, ACTIVE)
     restart = PER_SCALING * (begun + 1) * (FEW_ROWS + samples)

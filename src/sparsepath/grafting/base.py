@@ -82,7 +82,7 @@ class LinearGrafting(LinearModelMixin, GraftingSelector, GraftingOptions):
     _limits_each = True  # whether max_features ends every fit, rather than a path of them
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a fit, without the folds of the honest error."""
+        """Estimate the CPU seconds of a fit, without the folds of the honest error."""
         n, p = X.shape
         return 2e-3 + 1e-8 * n * p + 3e-7 * p * min(n, p)
 

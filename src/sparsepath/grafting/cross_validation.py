@@ -154,9 +154,9 @@ class _GraftingCV(LinearGrafting):
         return np.append(largest, l1s) if l1s[0] < largest else l1s
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a fit, without the folds of the honest error.
+        """Estimate the CPU seconds of a fit, without the folds of the honest error.
 
-        Good to a factor of three where few features carry a signal; paths without one are longer.
+        Accurate to a factor of three if few features carry a signal; without one, fits take longer.
         """
         n, p = X.shape
         classes = 1 + isinstance(self, ClassifierMixin)

@@ -104,9 +104,9 @@ class MutualInfoSearch(SizedSelector):
         return run.settle()
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a search, without the folds of the honest error.
+        """Estimate the CPU seconds of a search, without the folds of the honest error.
 
-        Good to a factor of two to three.
+        Accurate to a factor of two to three.
         """
         n, d = X.shape
         steps = min(d, self.max_features or self._usual_steps or d)

@@ -158,9 +158,9 @@ class LSSVMForwardRegressor(PathRegressorMixin, SizedSelector, _KernelMachine):
         return self
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a search, without the folds of the honest error.
+        """Estimate the CPU seconds of a search, without the folds of the honest error.
 
-        Good to a factor of two to three; a path that no size ends takes ten steps.
+        Accurate to a factor of two to three; assumes ten steps if no size limits the path.
         """
         n, d = X.shape
         steps = min(d, 10 if self.max_features is None else self.max_features)

@@ -111,7 +111,7 @@ class LarsSelector(PathRegressorMixin, LinearModelMixin, SizedSelector):
         return run.settle()
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a search, without the folds of the honest error."""
+        """Estimate the CPU seconds of a search, without the folds of the honest error."""
         n, p = X.shape
         moves = min(n, p, n if self.max_features is None else self.max_features)
         return 2e-3 + 2.5e-9 * n * p * moves  # 0.11 s at 500 x 300

@@ -217,7 +217,7 @@ class _AutoSelector(SizedSelector):
         return self
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of one search with each method, without the honest error."""
+        """Estimate the CPU seconds of one search with each method, without the honest error."""
         methods, _ = self._methods(X)
         return float(sum(each.expected_seconds(X) for each in methods.values()))
 

@@ -135,7 +135,7 @@ class SelectThenPredict(MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a fit.
+        """Estimate the CPU seconds of a fit.
 
         Parameters
         ----------

@@ -175,7 +175,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     @_beneath("expected_seconds")
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a search, without the folds of the honest error."""
+        """Estimate the CPU seconds of a search, without the folds of the honest error."""
         return float(self._selector.expected_seconds(X))
 
     def _fold_seconds(self, n: int, p: int) -> float:

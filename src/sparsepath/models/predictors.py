@@ -130,11 +130,9 @@ class Frozen:
     """A frozen dataclass with conversion to plain values.
 
     ``parts`` declares the type of every field and, for arrays, the length of each axis: a number,
-    or a
-    letter that means the same length in all fields. Types are ``float``, ``int``, ``column`` (a
-    column
-    index), ``index:h`` (an index below the length h), one of several texts (``tanh|gaussian``), or
-    the name of a class. ``?`` at the end: it may be None.
+    or a letter that means the same length in all fields. Types are ``float``, ``int``, ``column``
+    (a column index), ``index:h`` (an index below the length h), one of several texts
+    (``tanh|gaussian``), or the name of a class. ``?`` at the end: it may be None.
     """
 
     _kinds: ClassVar[dict[str, type["Frozen"]]] = {}

@@ -224,7 +224,9 @@ class StepsBySize:
         """
         given: list[Any] = [value for value in (rule, size, within) if value is not None]
         if len(given) != 1:
-            raise InputError(f"choose takes one of rule, size= and within=; rules are {CHOICES}.")
+            raise InputError(
+                f"choose takes exactly one of rule, size and within; the rules are {CHOICES}."
+            )
         [value] = given
         if (size is not None and not is_size(size)) or isinstance(within, str | bool):
             raise InputError(f"cannot choose by {value!r}; allowed are {CHOICES}.")

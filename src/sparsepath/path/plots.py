@@ -44,10 +44,9 @@ def plot_path(
     """Draw the feature selection path: sizes on x, features on y, a filled cell if selected.
 
     ``matrix`` is sizes x names. Up to 30 features, or with ``all_features`` any number, are shown
-    in
-    column order. Otherwise only features that are selected at some size are shown, in order of
-    first entry. With a ``chosen`` size, its features are dark and the others pale. Without ``ax`` a
-    figure is created.
+    in column order. Otherwise only features that are selected at some size are shown, in order of
+    first entry. With a ``chosen`` size, its features are dark and the others pale. Without ``ax``
+    a figure is created.
     """
     from matplotlib.colors import ListedColormap
 
@@ -205,8 +204,8 @@ def plot_comparison(
     """Draw the paths of several methods, their error curves, and errors by one metric, in panels.
 
     ``paths`` and ``curves`` are arguments of ``plot_path`` and ``plot_curve`` by name. ``judged``
-    are
-    comparable (sizes, errors), drawn in one panel without the empty model; ``label`` names them.
+    are comparable (sizes, errors), drawn in one panel without the empty model; ``label`` names
+    them.
     """
     from matplotlib.figure import Figure
 

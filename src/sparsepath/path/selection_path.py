@@ -190,10 +190,8 @@ class SelectionPath(StepsBySize):
         """Bounds proved by ``search="exact"``; None for other searches.
 
         A dictionary with ``criterion`` and, for each of ``sizes``, the value of the subset on the
-        path
-        (``values``) and a lower bound for all subsets of this size (``lower_bounds``). If the two
-        are
-        equal, the subset is proved best.
+        path (``values``) and a lower bound for all subsets of this size (``lower_bounds``). If the
+        two are equal, the subset is proved best.
         """
         return self.data.get("certificate")
 
@@ -264,8 +262,7 @@ class SelectionPath(StepsBySize):
 
         Columns: size, error, error_se, error_kind, entered, left, features; with validation also
         honest_error and honest_error_se. ``entered`` and ``left`` are relative to the previous
-        size;
-        names are joined by commas.
+        size; names are joined by commas.
 
         Parameters
         ----------
@@ -323,11 +320,9 @@ class SelectionPath(StepsBySize):
         """Refit an estimator on the subset of every size and return a path with its errors.
 
         Criteria of different methods cannot be compared: one is a leave-one-out squared error,
-        another
-        a training error or minus mutual information. This method measures all subsets alike, by the
-        mean squared error, summed over targets, or by the error rate of a classifier.
-        ``error_kind``
-        of the returned path says on which data.
+        another a training error or minus mutual information. This method measures all subsets
+        alike, by the mean squared error, summed over targets, or by the error rate of a
+        classifier. ``error_kind`` of the returned path says on which data.
 
         Parameters
         ----------
@@ -340,12 +335,11 @@ class SelectionPath(StepsBySize):
             Data that neither the search nor the fits have used: the error is honest.
         cv : int, splitter or list of splits, optional
             Without test data: cross-validate on X. If the path was selected on X, this is
-            optimistic
-            and labelled a selection error. Without ``cv``, it is the training error.
+            optimistic and labelled a selection error. Without ``cv``, it is the training error.
         selector : estimator with a path, optional
             Nested cross-validation: the selector is refitted to the training fold of every split,
-            and
-            its subsets are used there. The error of the full procedure at each size is then honest.
+            and its subsets are used there. The error of the full procedure at each size is then
+            honest.
         """
         from sparsepath.path import evaluation
 
@@ -380,8 +374,7 @@ class SelectionPath(StepsBySize):
             Size to highlight, with its features.
         all_features : bool, default=False
             Draw every feature in column order. By default this is done for at most 30 features;
-            with
-            more, only features that are selected at some size are drawn, in order of entry.
+            with more, only features selected at some size are drawn, in order of entry.
         """
         return plots.plot_path(
             self.sizes,

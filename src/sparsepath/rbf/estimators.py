@@ -115,11 +115,11 @@ class SparseRBFRegressor(_Regression, _OneFit):
     """RBF network with simultaneous selection of inputs and basis functions.
 
     Every input has its own weight in the distance. Weights and coefficients have budgets, which
-    make both sparse: the fit minimises the mean squared error of standardised data subject to
-    sum |alpha| <= r and sum w <= t, w >= 0 (Tikka 2008), by an interior-point method. Inputs and
-    target are standardised internally.
+    make both sparse: an interior-point method minimises the mean squared error subject to
+    sum |alpha| <= r, sum w <= t and w >= 0, where alpha are the coefficients and w the weights of
+    the inputs (Tikka 2008). Inputs and target are standardised internally.
 
-    The budgets are used up whatever the data: in pure noise many inputs are selected.
+    Each fit uses its budgets in full, so with pure noise many inputs are selected.
     :class:`SparseRBFRegressorCV` chooses the budgets, and selects nothing in noise.
 
     Parameters
@@ -134,12 +134,12 @@ class SparseRBFRegressor(_Regression, _OneFit):
     schedule : {"robust", "paper"}, default="robust"
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
-        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        Candidate centres of basis functions: all samples, a number of them, or an array. "auto":
         all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
-        How a number of centres is placed: k-means, or the samples with the lowest mean
-        reconstruction error.
+        How centres are placed if their number is given: by k-means, or at the samples from which
+        the kernel of all others is best reconstructed (mean reconstruction error).
     n_init : int, default=1
         Number of starts. The first is at alpha = 0, the others have random signs; the best is
         kept.
@@ -148,8 +148,8 @@ class SparseRBFRegressor(_Regression, _OneFit):
         refitted, unless the training error then grows by more than one per cent and by more than
         chance explains. 0: keep all nonzero inputs.
     mu_min : float, default=1e-6
-        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
-        how close; it also grows with ``r``.
+        Final barrier parameter of the interior-point method; smaller values end closer to the
+        optimum. ``duality_gap_`` measures how close; it also grows with ``r``.
     max_iter : int, default=100
         Maximum number of iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
@@ -183,7 +183,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
     solution_ : RBFSolution
-        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        Result of the solver, for standardised data and before pruning: ``alpha`` (bias, then
         all candidate centres) and ``w`` (all inputs but constant ones and copies).
     r_, t_ : float
         Budgets in use.
@@ -227,12 +227,12 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
     schedule : {"robust", "paper"}, default="robust"
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
-        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        Candidate centres of basis functions: all samples, a number of them, or an array. "auto":
         all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
-        How a number of centres is placed: k-means, or the samples with the lowest mean
-        reconstruction error.
+        How centres are placed if their number is given: by k-means, or at the samples from which
+        the kernel of all others is best reconstructed (mean reconstruction error).
     n_init : int, default=1
         Number of starts. The first is at alpha = 0, the others have random signs; the best is
         kept.
@@ -241,8 +241,8 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         refitted, unless the training error then grows by more than one per cent and by more than
         chance explains. 0: keep all nonzero inputs.
     mu_min : float, default=1e-06
-        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
-        how close; it also grows with ``r``.
+        Final barrier parameter of the interior-point method; smaller values end closer to the
+        optimum. ``duality_gap_`` measures how close; it also grows with ``r``.
     max_iter : int, default=100
         Maximum number of iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
@@ -280,7 +280,7 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
     solution_ : RBFSolution
-        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        Result of the solver, for standardised data and before pruning: ``alpha`` (bias, then
         all candidate centres) and ``w`` (all inputs but constant ones and copies).
     objective_, training_error_ : float
         Objective J and the mean squared error of standardised data, before pruning.

@@ -133,9 +133,10 @@ class _GridSearch(_SparseRBF):
         return Grid(*scales)
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a fit, without the folds of the honest error.
+        """Estimate the CPU seconds of a fit, without the folds of the honest error.
 
-        Good to a factor of two to three: 0.6 s at 300 x 30, 3 s at 2000 x 30, 1.7 s at 500 x 300.
+        Accurate to a factor of two to three: 0.6 s at 300 x 30, 3 s at 2000 x 30,
+        1.7 s at 500 x 300.
         """
         (n, d), M = X.shape, self.centres
         if not isinstance(M, int):
@@ -209,12 +210,12 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     schedule : {"robust", "paper"}, default="robust"
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
-        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        Candidate centres of basis functions: all samples, a number of them, or an array. "auto":
         all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
-        How a number of centres is placed: k-means, or the samples with the lowest mean
-        reconstruction error.
+        How centres are placed if their number is given: by k-means, or at the samples from which
+        the kernel of all others is best reconstructed (mean reconstruction error).
     n_init : int, default=1
         Number of starts. The first is at alpha = 0, the others have random signs; the best is
         kept.
@@ -223,8 +224,8 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         refitted, unless the training error then grows by more than one per cent and by more than
         chance explains. 0: keep all nonzero inputs.
     mu_min : float, default=1e-06
-        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
-        how close; it also grows with ``r``.
+        Final barrier parameter of the interior-point method; smaller values end closer to the
+        optimum. ``duality_gap_`` measures how close; it also grows with ``r``.
     max_iter : int, default=100
         Maximum number of iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
@@ -266,7 +267,7 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
     solution_ : RBFSolution
-        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        Result of the solver, for standardised data and before pruning: ``alpha`` (bias, then
         all candidate centres) and ``w`` (all inputs but constant ones and copies).
     objective_, training_error_ : float
         Objective J and the mean squared error of standardised data, before pruning.
@@ -326,12 +327,12 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     schedule : {"robust", "paper"}, default="robust"
         Deprecated: there is one schedule, "robust".
     centres : "auto", "all", int or array of shape (M, n_features), default="auto"
-        Candidate centres of basis functions: all samples, a number of places, or an array. "auto":
+        Candidate centres of basis functions: all samples, a number of them, or an array. "auto":
         all samples, or a random subset of 100 if there are more. Run time grows with the cube of
         their number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
-        How a number of centres is placed: k-means, or the samples with the lowest mean
-        reconstruction error.
+        How centres are placed if their number is given: by k-means, or at the samples from which
+        the kernel of all others is best reconstructed (mean reconstruction error).
     n_init : int, default=1
         Number of starts. The first is at alpha = 0, the others have random signs; the best is
         kept.
@@ -340,8 +341,8 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         refitted, unless the training error then grows by more than one per cent and by more than
         chance explains. 0: keep all nonzero inputs.
     mu_min : float, default=1e-06
-        Final barrier parameter: the smaller, the closer to the optimum. ``duality_gap_`` measures
-        how close; it also grows with ``r``.
+        Final barrier parameter of the interior-point method; smaller values end closer to the
+        optimum. ``duality_gap_`` measures how close; it also grows with ``r``.
     max_iter : int, default=100
         Maximum number of iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
@@ -380,7 +381,7 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
     solution_ : RBFSolution
-        What the solver ended with, for standardised data and before pruning: ``alpha`` (bias, then
+        Result of the solver, for standardised data and before pruning: ``alpha`` (bias, then
         all candidate centres) and ``w`` (all inputs but constant ones and copies).
     objective_, training_error_ : float
         Objective J and the mean squared error of standardised data, before pruning.

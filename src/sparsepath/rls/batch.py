@@ -113,7 +113,10 @@ class ProblemSearch(Problems):
         counts = {len(of) for of, many in several if many}
         counts |= set() if self.rows is None else {len(self.rows)}
         if len(counts) > 1:
-            raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
+            raise InputError(
+                "targets, weights and rows must be given for the same number of problems, not for "
+                f"{sorted(counts)}."
+            )
         return counts.pop() if counts else 1
 
     def search(self, threads: Threads) -> Iterator[tuple[Searches, range]]:

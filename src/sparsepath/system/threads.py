@@ -116,8 +116,7 @@ class Threads:
         """Run a task for every item; return results in order.
 
         The calling thread works too, and each thread takes the next remaining item. If all tasks
-        together
-        read few ``numbers``, the calling thread runs them alone.
+        together read few ``numbers``, the calling thread runs them alone.
         """
         items = list(items)
         few = numbers is not None and numbers < TUNING.threaded_from
@@ -146,8 +145,7 @@ class Threads:
         """Like ``map``, for long tasks: uses joblib if it is configured for a cluster.
 
         The task and the items are then pickled, side effects of the task are lost, and each worker
-        receives
-        one message.
+        receives one message.
         """
         if not sent_elsewhere():
             return self.map(task, items)

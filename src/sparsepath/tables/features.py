@@ -133,8 +133,8 @@ class Feature:
             texts = cells.texts()
             if unknown := [text for text in texts if text is not None and text not in place]:
                 raise InputError(
-                    f"column {self.name!r} has the value {unknown[0]!r}, which is not in its order "
-                    f"{quote_values(self.values, 12)}."
+                    f"column {self.name!r} has the value {unknown[0]!r}, which is not in its given "
+                    f"order {quote_values(self.values, 12)}."
                 )
             codes = np.array([math.nan if text is None else place[text] for text in texts])
             return np.isnan(codes), codes
@@ -158,9 +158,8 @@ class RawColumn:
 
     ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date". Values are
     float64 with NaN, texts with None, or datetime64 with NaT. Numbers that were text have a
-    ``style``
-    and possibly a ``unit``. For a column read in passes, ``counts`` has the frequency of each value
-    (None: missing), and ``values`` has each value once.
+    ``style`` and possibly a ``unit``. For a column read in passes, ``counts`` has the frequency of
+    each value (None: missing), and ``values`` has each value once.
     """
 
     name: str

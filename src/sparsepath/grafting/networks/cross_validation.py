@@ -93,10 +93,10 @@ class MLPGraftingCV(GrownNetworks):
             return run.settle()
 
     def expected_seconds(self, X: Any) -> float:
-        """About the CPU seconds of a fit, without the folds of the honest error.
+        """Estimate the CPU seconds of a fit, without the folds of the honest error.
 
-        Good to a factor of four: 0.3 to 1.2 s at 100 x 10 and 0.4 to 3 s at 400 x 20, the more the
-        larger the network grows.
+        Accurate to a factor of four: 0.3 to 1.2 s at 100 x 10 and 0.4 to 3 s at 400 x 20,
+        more for larger networks.
         """
         n, d = X.shape
         folds = self.cv if isinstance(self.cv, int) else 5

@@ -185,9 +185,8 @@ class Graph:
     def _part(self, seconds: str, part: str) -> str:
         """Add a part of a date.
 
-        Years start in March, so that the leap day is the last day of a year. Then any 5 months from
-        March
-        or August have 153 days, 4 years 1461, 100 years 36524, and 400 years 146097.
+        Years start in March, so that the leap day is the last day of a year. Then any 5 months
+        from March or August have 153 days, 4 years 1461, 100 years 36524, and 400 years 146097.
         """
         days = self._floor(seconds, DAY)
         if part == "weekday":  # the first of January 1970 was the fourth day of its week
