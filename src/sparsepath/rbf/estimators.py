@@ -119,7 +119,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
     sum |alpha| <= r, sum w <= t and w >= 0, where alpha are the coefficients and w the weights of
     the inputs (Tikka 2008). Inputs and target are standardised internally.
 
-    Each fit uses its budgets in full, so with pure noise many inputs are selected.
+    A fit usually uses its budgets in full, so with pure noise many inputs are selected.
     :class:`SparseRBFRegressorCV` chooses the budgets, and selects nothing in noise.
 
     Parameters
