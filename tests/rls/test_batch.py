@@ -147,7 +147,7 @@ def test_threads_change_no_bit(monkeypatch, bounds):
 
 
 def test_problems_must_agree_in_number():
-    with pytest.raises(InputError, match=r"\[2, 3\] problems"):
+    with pytest.raises(InputError, match=r"not for \[2, 3\]"):
         forward_searches(np.eye(4), np.ones((2, 4, 1)), size=1, weights=np.ones((3, 4)))
 
 
