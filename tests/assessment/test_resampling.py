@@ -19,9 +19,9 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.assessment import correction, permutation_null, stability
+from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.honest import attach, chosen_size, honest_error, summarize
 from sparsepath.assessment.null import p_values, shuffle
-from sparsepath.assessment.out_of_sample import HeldOutLosses
 from sparsepath.assessment.stability_selection import nogueira, split_in_two
 from sparsepath.path.choosing import places
 from sparsepath.path.selection_path import SelectionPath

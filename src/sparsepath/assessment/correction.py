@@ -85,8 +85,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri, stdtrit
 
+from sparsepath.assessment.held_out import HeldOutLosses, PartScores
 from sparsepath.assessment.metrics import METRICS, RATES, Floats
-from sparsepath.assessment.out_of_sample import HeldOutLosses, PartScores
 from sparsepath.assessment.repetitions import largest_size_up_to
 from sparsepath.path.choosing import is_size, places
 from sparsepath.system.threads import Threads

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from sparsepath.assessment.correction import correct, error_rate_bound, interval_around, spreads
+from sparsepath.assessment.held_out import ClassFigures, HeldOutLosses
 from sparsepath.assessment.metrics import RATES
 from sparsepath.assessment.null import Null, permutation_null
-from sparsepath.assessment.out_of_sample import ClassFigures, HeldOutLosses, held_out_losses
+from sparsepath.assessment.out_of_sample import held_out_losses
 from sparsepath.assessment.repetitions import has_path, largest_size_up_to
 from sparsepath.assessment.summary import Summary
 from sparsepath.errors import warn_user

@@ -3,24 +3,25 @@
 A metric converts the outputs of a model for some samples into one loss per sample, in the units of
 the criterion that the search minimised, so that both can be compared:
 
-squared    sum over targets of (y - f)^2; for classification the targets are +-1, one against the
-rest absolute   sum over targets of |y - f|
-zero_one   1 if the class with the largest score is wrong; the first class wins ties
-balanced   the same with equal total weight for each class
-logistic   minus the logarithm of the probability of the true class
-auc        fraction of pairs of one sample of each class in the wrong order, ties one half; a pair
-needs
-           two samples, so a held-out part has one value for all its samples
-ranking    half the mean of (d_i - d_j)^2 over pairs within a query, d = y - f: the squares about
-           the mean of the query
-deviance   twice the difference in log likelihood from a perfect fit (Poisson, Gamma, Tweedie);
-outputs
-           are predicted means, above zero
-concordance   fraction of comparable pairs in the wrong order of risk, ties one half; in a
-comparable
-           pair, the sample with the shorter time had the event; one value per held-out part
-disagreement  fraction of pairs within a query, with different targets, in the wrong order, ties one
-           half; one value per held-out part
+=============  ====================================================================================
+squared        sum over targets of (y - f)^2; for classification the targets are +-1, one against
+               the rest
+absolute       sum over targets of abs(y - f)
+zero_one       1 if the class with the largest score is wrong; the first class wins ties
+balanced       the same with equal total weight for each class
+logistic       minus the logarithm of the probability of the true class
+auc            fraction of pairs of one sample of each class in the wrong order, ties one half; a
+               pair needs two samples, so a held-out part has one value for all its samples
+ranking        half the mean of (d_i - d_j)^2 over pairs within a query, d = y - f: the squares
+               about the mean of the query
+deviance       twice the difference in log likelihood from a perfect fit (Poisson, Gamma,
+               Tweedie); outputs are predicted means, above zero
+concordance    fraction of comparable pairs in the wrong order of risk, ties one half; in a
+               comparable pair, the sample with the shorter time had the event; one value per
+               held-out part
+disagreement   fraction of pairs within a query, with different targets, in the wrong order, ties
+               one half; one value per held-out part
+=============  ====================================================================================
 """
 
 from collections.abc import Callable, Mapping

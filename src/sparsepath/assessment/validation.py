@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from sparsepath.assessment.folds import Parts
+from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.honest import Honest, attach, is_by_chance, summarize
 from sparsepath.assessment.leaks import is_lag, leak_of
-from sparsepath.assessment.out_of_sample import FEWEST, HeldOutLosses, held_out_losses
+from sparsepath.assessment.out_of_sample import FEWEST, held_out_losses
 from sparsepath.assessment.repetitions import Shorter
 from sparsepath.data.fit_arguments import Given
 from sparsepath.data.sources import is_source

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.assessment.out_of_sample import HeldOutLosses
+from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult
 from sparsepath.base import (
     Found,

@@ -21,7 +21,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsepath.assessment.folds import Rows
-from sparsepath.assessment.out_of_sample import HeldOutLosses, SingleProcedure, Ways, preferred_way
+from sparsepath.assessment.held_out import HeldOutLosses
+from sparsepath.assessment.out_of_sample import SingleProcedure, Ways, preferred_way
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import RepetitionResult, fit_clone, quiet_copy
 from sparsepath.assessment.validation import is_validated

@@ -13,8 +13,9 @@ from sklearn.base import is_classifier
 from sparsepath.assessment import plots as pictures
 from sparsepath.assessment.correction import shifts
 from sparsepath.assessment.folds import parts_of
+from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.honest import COMPLEMENTS, Honest, chosen_size, summarize
-from sparsepath.assessment.out_of_sample import HeldOutLosses, StopRequestedError, held_out_losses
+from sparsepath.assessment.out_of_sample import StopRequestedError, held_out_losses
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import (
     by_rows,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
-from sparsepath.assessment.out_of_sample import HeldOutLosses
+from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
