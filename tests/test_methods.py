@@ -27,6 +27,7 @@ from sparsepath.data.columns import moments
 from sparsepath.data.readers import write_table
 from sparsepath.data.validation import check_features, check_target
 from sparsepath.methods import METHODS, OPTIONS, Method, called_here, load, selectors
+from sparsepath.path.selection_path import LONGEST_PATH
 from sparsepath.path.steps import Step
 from sparsepath.rls.criteria.table import CLASSES
 
@@ -202,14 +203,13 @@ class ToySelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstima
 
 
 TOY = Method(
-    "toy",
-    "Columns by their correlation with the target.",
-    "never",
-    ToySelector,
-    "",
-    frozenset({"max-features", "choose"}),
-    "index.md",
-    "nothing",
+    name="toy",
+    summary="Columns by their correlation with the target.",
+    when="never",
+    regressor=ToySelector,
+    options=frozenset({"max-features", "choose"}),
+    page="index.md",
+    cost="nothing",
     criterion="training",
 )
 
@@ -294,3 +294,66 @@ def test_others_need_data_in_memory(maker):
     X = np.random.default_rng(0).standard_normal((40, 3))
     with pytest.raises(InputError, match=f"{maker.__name__} needs data in memory"):
         maker().fit(sparsepath.open(X, X[:, 0]))
+
+
+# --- defaults -------------------------------------------------------------------------------------
+
+AS_TYPED = {"True": "standardize", "zero_one": "zero-one", "1.0": "1", "0.0": "0"}
+NONE = {  # what an estimator does without a value, in words
+    "class-weight": "by frequency",
+    "threshold": "score zero",
+    "threads": "one per core",
+}
+UNSAID = {"force", "forbid", "start", "significance", "checkpoint"}  # not given: not done
+CHOSEN = {"l1", "l0", "r", "t"}  # by cross-validation, where the estimator has a list of them
+
+
+def default_of(name, method, estimator):
+    """The default of an option as typed; None where this estimator has no such parameter."""
+    takes = inspect.signature(load(estimator)).parameters
+    parameter = OPTIONS[name].parameter
+    if name in CHOSEN and f"{parameter}s" in takes:
+        return "chosen by cross-validation"
+    if name == "threads" and "n_jobs" in takes:
+        parameter = "n_jobs"
+    if parameter not in takes:
+        return None
+    value = method.parameters.get(parameter, takes[parameter].default)
+    if name == "max-features":
+        longest = LONGEST_PATH if method.longest is None else method.longest
+        return f"at most {longest}"
+    return NONE.get(name, "none") if value is None else AS_TYPED.get(str(value), str(value))
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - UNSAID - {"weights", "groups"}))
+def test_the_help_shows_the_defaults_of_the_estimators(name):
+    found = {}
+    for method in METHODS.values():
+        tasks = (method.regressor, method.classifier, method.survival)
+        for task, estimator in zip(
+            ("regression", "classification", "survival"), tasks, strict=True
+        ):
+            if name not in method.options or not estimator:
+                continue
+            if name == "loss" and task not in method.losses:  # it has no choice
+                continue
+            if (value := default_of(name, method, estimator)) is not None:
+                found.setdefault(value, {})[method.name] = None
+    usual = max(found, key=lambda value: len(found[value]))
+    parts = [usual.replace("at most", "all, at most")]
+    for value, methods in found.items():
+        if value != usual:
+            parts.append(
+                f"{value} for {' and '.join(methods).replace(' and ', ', ', len(methods) - 2)}"
+            )
+    shown = OPTIONS[name].default
+    if name == "time-budget":  # of auto: a rule in place of none
+        shown = shown.split(";")[0]
+    assert shown == "; ".join(parts)
+
+
+def test_linear_methods_have_ten_folds_and_the_others_five():
+    few = {name for name, method in METHODS.items() if load(method.regressor)()._n_folds == 5}
+    linear = {name for name in METHODS if name.endswith("-rls")} | {"grafting", "lars"}
+    assert few == METHODS.keys() - linear
+    assert all(load(METHODS[name].regressor)()._n_folds == 10 for name in linear)

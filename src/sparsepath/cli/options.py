@@ -49,7 +49,10 @@ class ValueType(click.ParamType):  # type: ignore[type-arg]
 class GroupedOption(click.Option):
     """Option in a group of the help, possibly limited to some methods."""
 
-    def __init__(self, *arguments: Any, group: str, of_method: bool = False, **more: Any) -> None:
+    def __init__(
+        self, *arguments: Any, group: str, of_method: bool = False, shown: str = "", **more: Any
+    ) -> None:
+        more["help"] += f"  [default: {shown}]" if shown else ""
         super().__init__(*arguments, **more)
         self.group, self.of_method = group, of_method
 
@@ -133,7 +136,7 @@ class CommandOption(NamedTuple):
             metavar=self.metavar,
             type=ValueType(self.kind, self.values),
             default=default or None,
-            show_default=self.shown or bool(default),
+            shown=self.shown or default,
             required=self.required,
         )
 
@@ -288,7 +291,7 @@ COMMAND_OPTIONS = {
         "Outer folds for the error on new data, by which the size is chosen; loo: one row at a "
         "time; time: parts in row order, each predicted from the rows before it.",
         "folds",
-        shown="10; 5 for nonlinear methods",
+        shown="10; 5 for nonlinear methods and auto",
     ),
     "no-validation": CommandOption(HONEST, "", "No honest error: faster.", "flag"),
     "folds": CommandOption(
@@ -402,7 +405,6 @@ def method_options() -> list[click.Parameter]:
         if name == "threads":
             flags.append("--jobs")
         group = GROUPS.get(name, SEARCH)
-        shown = option.default or False
         made.append(
             GroupedOption(
                 flags,
@@ -410,7 +412,7 @@ def method_options() -> list[click.Parameter]:
                 of_method=True,
                 help=text,
                 default=None,
-                show_default=shown,
+                shown=option.default,
                 **more,
             )
         )

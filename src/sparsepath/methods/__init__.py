@@ -6,8 +6,10 @@ line, ``compare``, the tables of the documentation and ``tests/contract`` read o
 new method consists of its class and its entry.
 """
 
-from sparsepath.methods.method import OPTIONS, Method, Option, load
-from sparsepath.methods.table import METHODS, called_here, check, having, in_passes, selectors
+from sparsepath.methods.lookup import called_here, check, having, in_passes, selectors
+from sparsepath.methods.method import Method, load
+from sparsepath.methods.options import OPTIONS, Option
+from sparsepath.methods.table import METHODS
 
 __all__ = [
     "METHODS",

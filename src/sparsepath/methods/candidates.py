@@ -12,9 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from sparsepath.assessment.planning import duration
 from sparsepath.base.selector import PathSelector
 from sparsepath.errors import InputError
-from sparsepath.methods.method import OPTIONS
+from sparsepath.methods.lookup import called_here, check
+from sparsepath.methods.options import OPTIONS
 from sparsepath.methods.other_selectors import OTHERS, other_selector
-from sparsepath.methods.table import METHODS, called_here, check
+from sparsepath.methods.table import METHODS
 from sparsepath.methods.table_selector import TableSelector
 from sparsepath.tables.preparation import TablePreparation
 
