@@ -272,7 +272,7 @@ def test_interrupted_and_asked_to_end():
     assert found.passed_over == {"stopped": "interrupted"}
     two = {"one": Ridge(), "two": Ridge()}
     found = compare(two, X, Y, validation=3, callback=lambda name, done, of: name == "two")
-    assert found.passed_over == {"two": "asked to end"}
+    assert found.passed_over == {"two": "stopped by the callback"}
 
 
 @pytest.mark.parametrize("nothing", [{}, []])

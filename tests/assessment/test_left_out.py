@@ -263,9 +263,11 @@ def test_asked_to_end():
         return done == 2
 
     with pytest.raises(StopRequestedError):
-        held_out_losses(SparseRLSRegressor(1), X, y, 5, told=told)
+        held_out_losses(SparseRLSRegressor(1), X, y, 5, callback=told)
     assert calls == [(0, 5), (1, 5), (2, 5)]
-    assert held_out_losses(SparseRLSRegressor(1), X, y, 5, told=told, keep=True).known.sum() == 8
+    assert (
+        held_out_losses(SparseRLSRegressor(1), X, y, 5, callback=told, keep=True).known.sum() == 8
+    )
 
 
 @pytest.mark.parametrize("classes", [False, True])

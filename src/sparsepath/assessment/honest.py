@@ -150,20 +150,20 @@ class Honest:
     def sentence(self) -> str:
         """Return the error with its interval and the baseline, in one sentence."""
         shown, figures = self.shown(), self.figures
-        told = (
+        text = (
             f"{shown.measure} {shown.text(shown.error)} on new data (90 % interval "
             f"{shown.between(shown.text)}; the empty model: {shown.text(shown.empty_error)}"
             f"{shown.assignments()})"
         )
         if "error_rate" in figures and shown.measure != "error rate":
-            told += f", error rate {100 * figures['error_rate']:.3g} %"
+            text += f", error rate {100 * figures['error_rate']:.3g} %"
         if "auc" in figures and shown.measure != "AUC":
-            told += f", AUC {figures['auc']:.3f}"
+            text += f", AUC {figures['auc']:.3f}"
         if not self.whole:
-            told += f" by what was done of the validation, {self.validation}"
+            text += f" from the completed parts of the validation, {self.validation}"
         if self.is_nothing:
-            told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
-        return told[0].upper() + told[1:] + "."
+            text += f"; shuffled targets do as well (p = {self.p_value:.2g}): no signal"
+        return text[0].upper() + text[1:] + "."
 
     def shown(self) -> "Honest":
         """The record in the units that people know.
@@ -328,15 +328,15 @@ class HonestError(Summary):
     def sentence(self) -> str:
         """Return the result in one or two sentences."""
         n = self.chosen.size
-        told = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
+        text = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
         if self.is_nothing and not self.chosen.is_nothing:
-            told = (
+            text = (
                 "No signal beyond noise: no set of features is clearly better than "
                 f"none. {self.chosen.sentence()}"
             )
             if self.null is not None:  # there is more than in noise, and too little to be of use
-                return f"{told} With y shuffled p = {self.null.p_value:.3g}."
-        return told if self.null is None else f"{told} {self.null.sentence()}"
+                return f"{text} With y shuffled p = {self.null.p_value:.3g}."
+        return text if self.null is None else f"{text} {self.null.sentence()}"
 
     def to_frame(self, backend: Make = None) -> Any:
         """Return a data frame with one row per size: size, honest_error, honest_error_se.
@@ -403,7 +403,7 @@ def honest_error(
     null : int
         Number of repetitions with shuffled y, for a p-value; 0: none.
     groups : array, optional
-        Samples that must not be parted.
+        Samples of one group are held out together.
     callback : callable, optional
         Called with the number of finished parts and their total. A true return value stops the
         work, as does Ctrl-C; the finished parts are used if there are at least two.
@@ -424,7 +424,7 @@ def honest_error(
         validation, repeats = getattr(estimator, "_n_folds", 10), None
     given = {"fit_params": fit_params, "groups": groups, "repeats": repeats}
     found = held_out_losses(
-        estimator, X, y, validation, **given, told=callback, keep=True, choose=choose
+        estimator, X, y, validation, **given, callback=callback, keep=True, choose=choose
     )
     if not has_path(estimator):
         choose = found.sizes[-1]  # its own

@@ -235,7 +235,7 @@ def held_out_losses(
     fit_params: Mapping[str, Any] | None = None,
     groups: Any = None,
     metric: str | None = None,
-    told: Callable[[int, int], object] | None = None,
+    callback: Callable[[int, int], object] | None = None,
     keep: bool = False,
     likely: Sequence[int] = (),
     own: int | None = None,
@@ -260,7 +260,7 @@ def held_out_losses(
       rule for the way and the size; for a given size, the way with the minimum error at that size
       is taken.
     - ``shorter`` computes repetitions from shared sums for data read in passes; see ``searches``.
-    - ``told`` is called with the number of finished parts and the total; a true value stops the
+    - ``callback`` is called with the number of finished parts and the total; a true value stops the
       work.
     - With ``keep``, the finished parts are used after such a stop or Ctrl-C, if there are at least
       two; otherwise the interrupt is raised again.
@@ -286,7 +286,7 @@ def held_out_losses(
         mine = partial(shorter, each) if in_passes and shorter is not None else None
         results[name] = searches(each, X, y, given, again, truth.classes, mine)
     outputs = _held_out_outputs(
-        ways, found.splits, results, in_passes=in_passes, keep=keep, told=told
+        ways, found.splits, results, in_passes=in_passes, keep=keep, callback=callback
     )
     trains = [train for train, _ in found.splits]
     if not has_path(estimator):
@@ -326,7 +326,7 @@ def _held_out_outputs(
     *,
     in_passes: bool,
     keep: bool,
-    told: Callable[[int, int], object] | None,
+    callback: Callable[[int, int], object] | None,
 ) -> dict[Any, _HeldOutOutputs]:
     """Return the outputs of every way; after Ctrl-C all ways have the same parts."""
     found = dict[Any, _HeldOutOutputs]()
@@ -340,7 +340,7 @@ def _held_out_outputs(
     with Interruptible(keep=enough):
         each = {name: iter(of) for name, of in results.items()}
         for i, (train, test) in enumerate(splits):
-            if told is not None and told(i, len(splits)):
+            if callback is not None and callback(i, len(splits)):
                 raise StopRequestedError
             here = {name: next(of) for name, of in each.items()}
             if in_passes:  # one pass for the predictions of all parts

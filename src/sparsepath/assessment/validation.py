@@ -30,7 +30,7 @@ def validate(
     path: SelectionPath,
     rule: Any,
     given: Given,
-    told_of: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
     accept: Callable[[Mapping[str, Any]], object] | None = None,
     paths: Mapping[Any, SelectionPath] | None = None,
     parts: Parts | None = None,
@@ -41,7 +41,7 @@ def validate(
 
     - ``validation`` of the estimator defines the splits; "auto" is ``_n_folds`` folds, for few
       samples with several assignments (``repetitions``).
-    - Before every fold, ``told_of`` is called with the number of finished folds and the total
+    - Before every fold, ``progress`` is called with the number of finished folds and the total
       (default: the ``callback`` of the estimator with the path); a true value stops the work, as
       Ctrl-C does. Finished folds are used if there are at least two.
     - An estimator may have a method ``_search_again``, which takes the path, the held-out results
@@ -54,7 +54,7 @@ def validate(
     """
     callback = getattr(estimator, "callback", None)
 
-    def asked(done: int, of: int) -> object:
+    def with_path(done: int, of: int) -> object:
         return callback is not None and callback(path)
 
     validation: Any = parts
@@ -75,7 +75,7 @@ def validate(
                 sizes=path.sizes,
                 fit_params=given.more,
                 groups=given.more.get("groups"),
-                told=told_of or asked,
+                callback=progress or with_path,
                 keep=True,
                 likely=path.subset(path.sizes[-1]),
                 own=int(rule) if is_size(rule) else None,

@@ -37,7 +37,7 @@ from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import Move, Step
 from sparsepath.system.interrupts import Stop, is_interrupt
 
-# Parameters that change no result, and the random state, of which the seed is told.
+# Parameters that change no result, and the random state, whose seed is recorded.
 UNSAID = ("callback", "checkpoint", "memory_budget", "n_jobs", "n_threads", "random_state")
 
 
@@ -124,7 +124,7 @@ class Found:
     # estimator's choose comes to over all of them.
     path: SelectionPath | None = None
     chosen: int | None = None
-    # What is to be told of how the search ended, beside that it was interrupted.
+    # How the search ended, besides an interrupt.
     said: Sequence[str] = ()
 
     @classmethod

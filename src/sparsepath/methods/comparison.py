@@ -420,12 +420,12 @@ def compare(
                 fit_params=fit_params,
                 groups=groups,
                 metric=measure,
-                told=asked,
+                callback=asked,
                 own=getattr(last_step(model), "_own_size", None),
                 choose=choose,
             )
         except StopRequestedError:
-            passed.setdefault(name, "asked to end")
+            passed.setdefault(name, "stopped by the callback")
             return
         if losses.others:  # what honest errors have chosen is not what the search alone would
             model = fit_clone(quiet_copy(losses.searcher), X, y, given)
