@@ -92,28 +92,47 @@ def validate(
             f"with a part of the data left out, {error}"
         )
         return path, None
-    if found is not None and found.others:
-        path, fitted = estimator._of_way(found, path, given, paths or {})
-        (accept or vars(estimator).update)(fitted)
-    offsets: dict[int, Floats] = {}
-    if found is not None and found.figures is not None:
-        slopes = dict(zip(found.sizes, found.figures.slopes.tolist(), strict=True))
-        offsets = dict(zip(found.sizes, found.figures.offsets, strict=True))
-        (accept or vars(estimator).update)({"_slopes": slopes, "_offsets": offsets})
-        if len(found.figures.thresholds):
-            cuts = dict(zip(found.sizes, found.figures.thresholds.tolist(), strict=True))
-            (accept or vars(estimator).update)({"_thresholds": cuts})
-    if found is not None and found.whole and hasattr(estimator, "_search_again"):
-        second = estimator._search_again(path, found, given)
-        if second is not None:
-            path = path.replaced(steps=second.steps, _models=dict(second.models))
-            (accept or vars(estimator).update)(second.fitted)
-    path, record = attach_honest_error(path.moved(offsets), found, rule)
+    if found is not None:
+        path = _fit_by_losses(
+            estimator, path, found, given, accept or vars(estimator).update, paths
+        )
+    path, record = attach_honest_error(path, found, rule)
     if record is not None and not hasattr(estimator, "_at_sizes"):  # that one looks by itself
         _warn_of_leak(estimator, path, record, given)
     if record is not None and record.size:
         _warn_of_classes(estimator, record)
     return path, record
+
+
+def _fit_by_losses(
+    estimator: Any,
+    path: SelectionPath,
+    found: HeldOutLosses,
+    given: Given,
+    accept: Callable[[Mapping[str, Any]], object],
+    paths: Mapping[Any, SelectionPath] | None,
+) -> SelectionPath:
+    """Return the path with all that held-out losses determine; ``accept`` gets the attributes.
+
+    This is the chosen way, the calibration and threshold of scores, and a second search.
+    """
+    if found.others:
+        path, fitted = estimator._of_way(found, path, given, paths or {})
+        accept(fitted)
+    offsets: dict[int, Floats] = {}
+    if found.figures is not None:
+        slopes = dict(zip(found.sizes, found.figures.slopes.tolist(), strict=True))
+        offsets = dict(zip(found.sizes, found.figures.offsets, strict=True))
+        accept({"_slopes": slopes, "_offsets": offsets})
+        if len(found.figures.thresholds):
+            cuts = found.figures.thresholds.tolist()
+            accept({"_thresholds": dict(zip(found.sizes, cuts, strict=True))})
+    if found.whole and hasattr(estimator, "_search_again"):
+        second = estimator._search_again(path, found, given)
+        if second is not None:
+            path = path.replaced(steps=second.steps, _models=dict(second.models))
+            accept(second.fitted)
+    return path.moved(offsets)
 
 
 def _warn_of_leak(estimator: Any, path: SelectionPath, record: Honest, given: Given) -> None:
