@@ -20,6 +20,7 @@ from sparsepath import (
     TableSelector,
     compare,
 )
+from sparsepath.assessment.deviance import LOSSES as DEVIANCES
 from sparsepath.base import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.base.fitting import IN_PASSES
 from sparsepath.base.selector import PathSelector
@@ -71,7 +72,7 @@ def test_entries_name_what_there_is():
         losses = {loss for task in method.losses.values() for loss in task}
         assert losses <= set(OPTIONS["loss"].values)
         if method.name.endswith("y-rls"):
-            assert {loss.replace("-", "_") for loss in losses} == set(CLASSES)
+            assert {loss.replace("-", "_") for loss in losses} == {*CLASSES, *DEVIANCES}
     assert not set(called_here()) & set(METHODS)
 
 

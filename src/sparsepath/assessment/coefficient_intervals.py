@@ -192,7 +192,9 @@ def _on_columns(model: Any, size: int) -> Any:
     known = model.get_params(deep=False)
     fixed = {"max_features": size, "choose": size, "forced": range(size), "validation": None}
     plain = {name: value for name, value in PLAIN.items() if name in known}
-    more = {"alpha": model.refit_alpha_, "loss": "squared", "search": "forward", "cv": "loo"}
+    rates = getattr(model, "_power", None) is not None  # these have models of their own
+    loss = model.loss if rates else "squared"
+    more = {"alpha": model.refit_alpha_, "loss": loss, "search": "forward", "cv": "loo"}
     return type(model)(**{**known, **plain, **fixed, **more, "callback": None, "checkpoint": None})
 
 

@@ -31,8 +31,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit, logsumexp, xlogy
+from scipy.special import log_expit, logsumexp
 
+from sparsepath.assessment.deviance import deviances, name_of
 from sparsepath.data.classes import encode_targets, winners
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -146,15 +147,8 @@ def concordance(truth: Truth, outputs: Floats) -> Floats:
 
 def tweedie(truth: Truth, outputs: Floats, power: float) -> Floats:
     """Unit deviances of predicted means; a mean of zero or below counts as tiny."""
-    y, mu = truth.values[:, 0], np.maximum(outputs[:, 0], TINY_MEAN)
-    if power == 1:
-        return np.asarray(2 * (xlogy(y, y / mu) - y + mu))
-    if power == 2:
-        ratio = y / mu
-        return np.asarray(2 * (ratio - 1 - np.log(ratio)))
-    own = np.maximum(y, 0.0) ** (2 - power) / ((1 - power) * (2 - power))
-    fitted = mu ** (2 - power) / (2 - power) - y * mu ** (1 - power) / (1 - power)
-    return np.asarray(2 * (own + fitted))
+    means = np.maximum(outputs[:, 0], TINY_MEAN)
+    return deviances(truth.values[:, 0], np.log(means), power)
 
 
 @dataclass(frozen=True)
@@ -197,13 +191,11 @@ METRICS = {
     "concordance": Metric("concordance error", concordance, by_part=True),
     "disagreement": Metric("ranking error", disagreement, by_part=True),
 }
-DEVIANCES = {1.0: "Poisson deviance", 2.0: "Gamma deviance"}
 
 
 def deviance(power: float) -> Metric:
     """Return the metric of a Tweedie deviance; power 1 is Poisson, 2 is Gamma."""
-    name = DEVIANCES.get(power, f"Tweedie deviance (power {power:g})")
-    return Metric(name, partial(tweedie, power=power))
+    return Metric(name_of(power), partial(tweedie, power=power))
 
 
 RATES = tuple(

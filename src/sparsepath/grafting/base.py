@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsepath.assessment.deviance import LOSSES as DEVIANCES
+from sparsepath.assessment.deviance import power_of
 from sparsepath.assessment.metrics import Metric, deviance
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult
 from sparsepath.base.linear import LinearModelMixin
@@ -25,7 +27,7 @@ from sparsepath.grafting.criterion import (
     SquaredHinge,
     SquaredLoss,
 )
-from sparsepath.grafting.deviance import POWERS, TweedieLoss
+from sparsepath.grafting.deviance import TweedieLoss
 from sparsepath.grafting.fitting import GraftingProblem, check_factors
 from sparsepath.grafting.procedure import STOPS, GraftingOptions
 from sparsepath.system.arrays import Floats
@@ -115,7 +117,7 @@ class LinearGrafting(LinearModelMixin, GraftingSelector, GraftingOptions):
         return GraftingProblem(X, Y, weights, loss, threads, **ways)
 
 
-LOSSES = ("squared", "huber", "poisson", "gamma", "tweedie")
+LOSSES = ("squared", "huber", *DEVIANCES)
 MARGIN_LOSSES = ("logistic", "squared_hinge")
 
 
@@ -161,10 +163,8 @@ class GraftingNumbers(PathRegressorMixin):
         if isinstance(self.loss, ConvexLoss):
             return self.loss
         name = one_of("loss", self.loss, LOSSES)
-        if name == "tweedie" and not 1 <= self.power <= 2:
-            raise InputError(f"power={self.power!r}; the Tweedie loss needs 1 <= power <= 2.")
-        if name in (*POWERS, "tweedie"):
-            return TweedieLoss(POWERS.get(name, self.power))
+        if (power := power_of(name, self.power)) is not None:
+            return TweedieLoss(power)
         return HuberLoss(positive("delta", self.delta)) if name == "huber" else SquaredLoss()
 
     def _stream_loss(self, classes: Any = None) -> ConvexLoss:

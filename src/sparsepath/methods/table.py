@@ -45,7 +45,10 @@ _RLS: dict[str, Any] = {
     "classifier": "rls.SparseRLSClassifier",
     "page": "rls.md",
     "criterion": "cross-validation",
-    "losses": {"regression": OF_NUMBERS, "classification": OF_NUMBERS + OF_CLASSES},
+    "losses": {
+        "regression": OF_NUMBERS + OF_COUNTS,
+        "classification": OF_NUMBERS + OF_CLASSES,
+    },
     "streams": "yes",
 }
 _MUTUAL_INFORMATION: dict[str, Any] = {

@@ -86,6 +86,8 @@ def heading(outcome: Outcome) -> list[str]:
         elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 1:
             how_alpha = f" (of {', '.join(f'{a:.4g}' for a in given)})"
         how.append(f"alpha {model.alpha_:.4g}{how_alpha}")
+        if getattr(model, "_power", None) is not None:
+            how.append(f"{model.loss} models of the selected columns".capitalize())
     how += _settings(model)
     if getattr(model, "standardize", False):
         penalised = hasattr(model, "alpha_") or hasattr(model, "l2")

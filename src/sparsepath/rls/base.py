@@ -183,7 +183,11 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
     ) -> Found | None:
         """Return the result for the penalty and size that the criterion selects."""
         each = {a: problem.found(trail, a) for a, trail in trails.items()}
-        kept = {a: found for a, found in each.items() if found is not None}
+        kept = {
+            a: self._with_models(found, run.X, problem, a)
+            for a, found in each.items()
+            if found is not None
+        }
         if not kept:
             return None
         last = next(reversed(trails))  # the one that an interrupt has cut
@@ -199,6 +203,10 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
             chosen=size,
             said=[text for a in kept for text in endings(paths[a], trails[a], problem.spec)],
         )
+
+    def _with_models(self, found: Found, X: Any, problem: RLSProblem, alpha: float) -> Found:
+        """Return the result of a search with other models of its columns, if the loss has them."""
+        return found
 
     @property
     def paths_(self) -> dict[float, SelectionPath]:

@@ -1,14 +1,17 @@
 """Sparse regularised least squares as scikit-learn estimators."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
+from sparsepath.assessment.deviance import LOSSES as DEVIANCES
+from sparsepath.assessment.deviance import check_targets, power_of
 from sparsepath.assessment.held_out import HeldOutLosses
+from sparsepath.assessment.metrics import Metric, deviance
 from sparsepath.assessment.repetitions import (
     LOADED,
     Repetition,
@@ -17,7 +20,7 @@ from sparsepath.assessment.repetitions import (
     quiet_copy,
 )
 from sparsepath.assessment.validation import is_validated
-from sparsepath.base import Given, fitting, open_fit
+from sparsepath.base import Found, Given, fitting, open_fit
 from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
 from sparsepath.data.classes import class_weighted, encode, encode_targets
 from sparsepath.data.opening import as_source
@@ -31,11 +34,15 @@ from sparsepath.data.validation import (
 )
 from sparsepath.errors import InputError
 from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import Step
 from sparsepath.rls.base import SparseRLS
-from sparsepath.rls.criteria.table import CLASSES, NUMBERS
+from sparsepath.rls.criteria.losses import Criterion
+from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.criteria.table import CLASSES, NUMBERS, criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.fitting import fit_source
+from sparsepath.rls.paths import RLSProblem
 from sparsepath.rls.penalties import (
     AUTO,
     MOST_SAMPLES,
@@ -44,9 +51,12 @@ from sparsepath.rls.penalties import (
     GivenPenalties,
     Penalties,
     PenaltyGrid,
+    RatePenalties,
     penalty_matters,
+    rate_models,
     scale_of,
 )
+from sparsepath.rls.rate_refits import RateRefits
 from sparsepath.rls.resampling import search_many
 from sparsepath.system.arrays import Floats, Vector
 
@@ -242,11 +252,18 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
     cv : "loo", int, splitter or list of splits, default="loo"
         Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
         splits. With ``groups``: leave-one-group-out, or folds of whole groups.
-    loss : {"squared", "absolute", "huber", "log_cosh"} or ResidualLoss, default="squared"
+    loss : {"squared", "absolute", "huber", "log_cosh", "poisson", "gamma", "tweedie"} or \
+            ResidualLoss, default="squared"
         Loss of a cross-validation residual: squared, absolute, or between the two, ``Huber(delta)``
         and ``LogCosh(scale)`` from ``sparsepath.rls``, with parameters in units of the target
         (1.35 and 1 by default), or a custom loss. The model is fitted by ridge regression in every
         case. The squared loss is by far the fastest.
+        "poisson" (counts), "gamma" (positive amounts), "tweedie" (amounts, many of them zero): the
+        search minimises the squared error, and the models are generalised linear models of the
+        selected columns, with the logarithm of the mean as linear predictor and ``alpha`` as ridge
+        penalty; the honest error, by which penalty and size are chosen, is their deviance.
+    power : float, default=1.5
+        With ``loss="tweedie"``: the variance grows as the mean to this power, from 1 to 2.
     fit_intercept : bool, default=True
         Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
     standardize : bool, default=True
@@ -326,11 +343,63 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
     ('bmi', 's5', 'bp', 's1')
     """
 
+    _: KW_ONLY
+    power: float = 1.5
     _known = NUMBERS
     _several = True
 
+    @property
+    def _power(self) -> float | None:
+        """Power of the deviance; None if the models are ridge regressions."""
+        return power_of(self.loss, self.power)
+
+    @property
+    def _criterion(self) -> Criterion:
+        if self._power is not None:
+            return SQUARED
+        return criterion_of(self.loss, self._known, DEVIANCES)
+
+    @property
+    def _metric(self) -> str | Metric:
+        return super()._metric if self._power is None else deviance(self._power)
+
+    def _is_loaded(self, source: Source) -> bool:
+        if self._power is not None:
+            raise InputError(f"loss={self.loss!r} needs data in memory; load the table first.")
+        return super()._is_loaded(source)
+
+    def _ways(self, X: Any, y: Any, given: Mapping[str, Any]) -> GivenPenalties | None:
+        if self._power is None or self.alpha == "loo":
+            return super()._ways(X, y, given)
+        other = clone(self)
+        X = check_features(other, X, reset=True)
+        weights = check_weights(given.get("sample_weight"), X.shape[0])
+        alphas = None if isinstance(self.alpha, str) else self._given_alphas()
+        return RatePenalties(self, X, self._aims_again(y, X.shape[0]), weights, alphas)
+
+    def _with_models(self, found: Found, X: Any, problem: RLSProblem, alpha: float) -> Found:
+        if self._power is None:
+            return found
+        design, steps = problem.design, tuple(cast(Iterable[Step], found.steps))
+        refits = RateRefits(
+            X,
+            problem.Y,
+            design.weights,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+            power=self._power,
+        )
+        models = refits.models({len(step.subset): step.subset for step in steps}, alpha)
+        coefs = ((step, *models[len(step.subset)]) for step in steps)
+        steps = tuple(replace(step, coef=w, intercept=b) for step, w, b in coefs)
+        return replace(found, steps=steps, models=rate_models(steps))
+
     def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
         Y = self._numbers(y, len(weights), weights)
+        if self._power is not None:
+            check_targets(Y[weights > 0], self._power)
+            if Y.shape[1] > 1:
+                raise InputError(f"loss={self.loss!r} takes one target, and y has {Y.shape[1]}.")
         return Y, Y if Y.shape[1] > 1 else Y[:, 0]
 
     def _aims_again(self, y: Any, n_samples: int) -> Floats:

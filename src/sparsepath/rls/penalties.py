@@ -3,7 +3,8 @@
 The search and the fit want different penalties. A search with a strong one averages over noisy
 columns, as in wide data, and the coefficients of the chosen columns want a penalty of their own. So
 the columns of one or two searches are refitted with several penalties: numbers by ridge regression
-(``shrinkage.py``), classes by logistic models (``logistic_refits.py``). All are judged on the same
+(``shrinkage.py``), classes by logistic models (``logistic_refits.py``), counts and amounts, if the
+loss says so, by Poisson, Gamma and Tweedie models (``rate_refits.py``). All are judged on the same
 samples left out. With ``choose="one_se"`` the strongest refit is used whose least honest error is
 within one standard error of the least of all (paired), of two searches the first one; with "min"
 the pair with the least error. On its path ``choose`` takes the size. The error is corrected for the
@@ -43,22 +44,26 @@ without validation the penalty is ``PLAIN``, and so it is beyond ``MOST_SAMPLES`
 penalty too, and numbers are not refitted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from sparsepath.assessment.deviance import power_of
 from sparsepath.assessment.metrics import METRICS, Metric
 from sparsepath.assessment.out_of_sample import metric_of
 from sparsepath.assessment.repetitions import RepetitionResult
 from sparsepath.data.classes import class_weighted
+from sparsepath.models.predictors import Linear, Linked, Predictor
 from sparsepath.path.choosing import is_size
 from sparsepath.path.selection_path import SelectionPath
+from sparsepath.path.steps import Step
 from sparsepath.rls.design import Design
 from sparsepath.rls.engines import make_design
 from sparsepath.rls.logistic_refits import LogisticRefits
+from sparsepath.rls.rate_refits import RateRefits
 from sparsepath.rls.shrinkage import Refits
 from sparsepath.system.arrays import Floats, Indices
 from sparsepath.system.threads import Threads
@@ -67,6 +72,7 @@ AUTO = "auto"
 PLAIN = 1.0
 SEARCHES, REFITS = (1.0, 1e-2), (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 CLASS_SEARCHES, CLASS_REFITS = (1.0, 10.0), (1e-1, 1e-2)
+RATE_REFITS = (1e-1, 1e-2, 1e-3)
 MOST_SAMPLES = 10_000
 ROWS_PER_COLUMN = 10
 
@@ -111,7 +117,7 @@ class PenaltyGrid(GivenPenalties):
     The strongest refit is preferred, then the first search.
     """
 
-    _kind: type[Refits] | type[LogisticRefits] = Refits
+    _kind: type[Refits] | type[LogisticRefits] | type[RateRefits] = Refits
     _alphas: tuple[float, ...] = REFITS
     _searches: tuple[float, ...] = SEARCHES
 
@@ -158,7 +164,7 @@ class PenaltyGrid(GivenPenalties):
             steps.append(replace(step, coef=coef, intercept=intercept))
         return path.replaced(steps=steps)
 
-    def _models(self, rows: Any) -> Refits | LogisticRefits:
+    def _models(self, rows: Any) -> Refits | LogisticRefits | RateRefits:
         return self._kind(self._X[rows], self._Y[rows], self._weights[rows], **self._options)
 
 
@@ -175,14 +181,66 @@ class ClassPenalties(PenaltyGrid):
 
     def __init__(self, estimator: Any, X: Any, Y: Floats, weights: Floats) -> None:
         super().__init__(estimator, X, Y, weights)
-        if is_size(estimator.choose):
-            self._options["always"] = [int(estimator.choose)]
+        self._options["always"] = wanted_sizes(estimator)
         own = metric_of(estimator)
         self.metric = own if own.decides or own.by_part else METRICS["logistic"]
         if own.balanced:
             codes = Y.argmax(1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(np.intp)
             names = np.arange(max(2, Y.shape[1]))
             self._weights = class_weighted("balanced", names, codes, weights)
+
+
+class RatePenalties(PenaltyGrid):
+    """Searches by squared error, and Poisson, Gamma or Tweedie models of their columns.
+
+    Parameters
+    ----------
+    estimator : SparseRLSRegressor
+        With a loss that is a deviance.
+    alphas : list of float or None
+        Penalties of the searches and of the models; None: those of ``alpha="auto"``.
+    """
+
+    _kind = RateRefits
+    _alphas = RATE_REFITS
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        Y: Floats,
+        weights: Floats,
+        alphas: Sequence[float] | None,
+    ) -> None:
+        super().__init__(estimator, X, Y, weights)
+        self._options["always"] = wanted_sizes(estimator)
+        self._options["power"] = power_of(estimator.loss, estimator.power)
+        if alphas is None and not penalty_matters(*X.shape):
+            alphas = [PLAIN]
+        if alphas is not None:
+            self._refits = list(alphas)
+            GivenPenalties.__init__(self, estimator, alphas)
+        self.estimators = {
+            alpha: each.set_params(loss="squared") for alpha, each in self.estimators.items()
+        }
+        refits = sorted(self._refits, reverse=True)
+        self.names = [Penalties(name, alpha) for alpha in refits for name in self.estimators]
+
+    def refitted(self, path: SelectionPath, alpha: float) -> SelectionPath:
+        """Return the path of a search with the models of a penalty."""
+        found = super().refitted(path, alpha)
+        return found.replaced(_models=rate_models(found.steps))
+
+
+def rate_models(steps: Iterable[Step]) -> dict[int, Predictor]:
+    """Return models of the mean, by size, of steps whose coefficients predict its logarithm."""
+    lines = {len(step.subset): Linear.of(step) for step in steps}
+    return {size: Linked(line, "log") for size, line in lines.items() if line is not None}
+
+
+def wanted_sizes(estimator: Any) -> list[int]:
+    """Return the size that the user chose, if it is a number."""
+    return [int(estimator.choose)] if is_size(estimator.choose) else []
 
 
 def scale_of(design: Design) -> float:

@@ -1,6 +1,6 @@
 """Table of the criteria by name."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,12 @@ CLASSES = {**NUMBERS, **_named(ZeroOne(), Balanced(), AUC())}
 QUERIES = _named(PairwiseSquared(), Disagreement())
 
 
-def criterion_of(loss: Any, known: Mapping[str, Criterion]) -> Criterion:
+def criterion_of(
+    loss: Any, known: Mapping[str, Criterion], others: Iterable[str] = ()
+) -> Criterion:
     """Return a criterion by name, or check an object of a known kind.
+
+    ``others`` are losses that an error message names too.
 
     >>> criterion_of("huber", NUMBERS)
     huber(delta=1.35)
@@ -32,7 +36,7 @@ def criterion_of(loss: Any, known: Mapping[str, Criterion]) -> Criterion:
     if isinstance(loss, Criterion):
         return _checked(loss, known)
     hint = "" if known is QUERIES else ", or a ResidualLoss such as Huber(2.0)"
-    raise InputError(f"loss={loss!r}; use one of {', '.join(known)}{hint}.")
+    raise InputError(f"loss={loss!r}; use one of {', '.join([*known, *others])}{hint}.")
 
 
 def _checked(loss: Criterion, known: Mapping[str, Criterion]) -> Criterion:
