@@ -170,7 +170,9 @@ def select(arguments: Any) -> None:
             *COLUMN_TYPES,
         )
         _refuse_in_passes(arguments, *refused)
-        with reading.cluster(arguments.dask) as client:
+        from sparsepath.data.cluster_client import cluster
+
+        with cluster(arguments.dask) as client:
             outcome = job(reading.read_in_passes(spec, arguments.memory, client), request)
     else:
         outcome = job(reading.read(spec), request)
@@ -396,28 +398,45 @@ def plan(arguments: Any) -> None:
     by the speed of the first rows.
     """
     validation = _validation(arguments)
+    from sparsepath.assessment import plan as plan_in_memory
+    from sparsepath.assessment.planning_in_passes import plan_in_passes
     from sparsepath.cli import input as reading
-    from sparsepath.cli import plan as job
     from sparsepath.cli.estimator import SelectionRequest, build
 
-    spec, cv = _input_spec(arguments.data, arguments), arguments.cv
-    if not reading.needs_passes(arguments.data, arguments.memory, None):
+    data, cv = arguments.data, arguments.cv
+    spec = _input_spec(data, arguments)
+    if not reading.needs_passes(data, arguments.memory, None):
         given = {"max-features": arguments.max_features, "cv": None if cv == "loo" else cv}
         given = {name: value for name, value in given.items() if value is not None}
-        times = arguments.null or 0, arguments.stability or 0
-        found = job.in_memory(spec, arguments.method, given, validation, *times)
+        problem = reading.read(spec)
+        model = build(problem, SelectionRequest(arguments.method, given, validation=validation))
+        X, y, extras = problem.fit_arguments
+        times = {"null": arguments.null or 0, "stability": arguments.stability or 0}
+        planned = plan_in_memory(model.model, X, y, **times, **extras)
+        searches, seconds = planned.times, planned.seconds
+        rows, columns = problem.table.X.shape
+        sentences = [f"{data}: {rows:,} rows x {columns:,} columns. {planned.sentence()}"]
     else:
         _refuse_in_passes(arguments, "null", "stability", "rows")
         problem = reading.read_in_passes(spec, arguments.memory)
         build(problem, SelectionRequest(arguments.method, {}))  # what select refuses
-        inner = cv if isinstance(cv, int) else None
         if isinstance(validation, str) and validation != "auto":
             raise InputError(
                 f"--validation {validation} needs data in memory; give a number of folds."
             )
+        inner = cv if isinstance(cv, int) else None
         outer = 10 if validation == "auto" else int(validation or 0)
-        steps = arguments.max_features or 30
-        found = job.in_passes(problem.table.X, steps, inner, outer, arguments.memory)
+        source, steps = problem.table.X, arguments.max_features or 30
+        searches, seconds, sentences = plan_in_passes(source, steps, inner, outer, arguments.memory)
+        (rows, columns), data = source.shape, source.where
+    found = {
+        "source": str(data),
+        "n_samples": rows,
+        "n_features": columns,
+        "searches": searches,
+        "seconds": seconds,
+        "sentences": sentences,
+    }
     if arguments.json:
         print_document("plan", **found)
     else:

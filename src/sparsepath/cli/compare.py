@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sparsepath.cli.column_checks import look
 from sparsepath.cli.input import Problem
 from sparsepath.cli.output import ProgressBar, say
 from sparsepath.cli.rerun import ABOUT, RUN, run_file
@@ -21,6 +20,7 @@ from sparsepath.data.readers import write_table
 from sparsepath.methods.candidates import Entrants, entrants
 from sparsepath.methods.comparison import Comparison, compare
 from sparsepath.report.answer import WIDE_TABLE
+from sparsepath.report.column_remarks import remarks_on
 from sparsepath.system.files import replacing_together
 from sparsepath.tables.cells import RawTable
 
@@ -54,7 +54,7 @@ def run(problem: Problem, request: ComparisonRequest, quiet: bool = True) -> Com
     given = request.methods, table.X, problem.y, task.name, folds, preparation, request.options
     candidates = entrants(*given)
     names = tuple(candidates.estimators)
-    for remark in [*problem.remarks, *look(table, task)]:
+    for remark in [*problem.remarks, *remarks_on(table, task)]:
         if remark.said:
             say(remark.said)
     if not quiet:

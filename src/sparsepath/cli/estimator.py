@@ -1,6 +1,6 @@
 """Create the estimator for a command, as a Python user would."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from sparsepath.cli.input import Problem
 from sparsepath.data.readers import Table
-from sparsepath.data.sources import Source
 from sparsepath.data.task import TargetTask
+from sparsepath.data.time_order import in_time_order
 from sparsepath.data.validation import column_indices
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS, OPTIONS, Method, check, in_passes
@@ -18,9 +18,7 @@ from sparsepath.path.selection_path import LONGEST_PATH
 from sparsepath.report.outcome import beneath
 from sparsepath.system.tuning import memory
 from sparsepath.tables.cells import RawTable
-from sparsepath.tables.features import MISSING, RawColumn, infer_type
-
-FEWEST_IN_TIME = 20  # different times from which on a sorted column is no accident
+from sparsepath.tables.features import MISSING
 
 
 @dataclass(frozen=True)
@@ -196,37 +194,6 @@ def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None
         raise InputError(
             f"--method {entry.name} needs data in memory; these read data in passes: {in_passes()}."
         )
-
-
-def in_time_order(X: Any) -> str | None:
-    """Return a column of dates or times by which the rows are sorted; None if there is none."""
-    ends: dict[str, tuple[int | None, int]] = dict.fromkeys(_no_numbers(X), (None, 0))
-    for cell in _cells(X, ends):  # the last time of every column that is sorted so far, and steps
-        last, steps = ends.pop(cell.name, (None, -1))
-        if steps < 0 or cell.kind != "date" or cell.n_missing:
-            continue
-        times = cell.values.astype("datetime64[us]").astype(np.int64)
-        rises = np.diff(times, prepend=times[0] if last is None else last)
-        if (rises >= 0).all():
-            ends[cell.name] = int(times[-1]), steps + int(np.count_nonzero(rises))
-    return next((name for name, (_, steps) in ends.items() if steps >= FEWEST_IN_TIME - 1), None)
-
-
-def _no_numbers(X: Any) -> list[str]:
-    if isinstance(X, Source):
-        return X.text
-    return [cell.name for cell in X.cells if cell.kind == "date"] if isinstance(X, RawTable) else []
-
-
-def _cells(X: Any, names: Collection[str]) -> Iterator[RawColumn]:
-    """Columns of a table, or of a source, some rows at a time; ``names`` may lose some."""
-    if not isinstance(X, Source):
-        yield from X.cells if names else ()
-        return
-    for part in X.parts:
-        if names:
-            for cells, _ in part.cells(list(names)):
-                yield from map(infer_type, cells)
 
 
 def _complete_classes(

@@ -1,10 +1,8 @@
 """Input of a search: a table or source, with weights and groups."""
 
 import glob
-import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.cli.column_types import Categorical, Ordered, convert_types
-from sparsepath.cli.survival import Event, happened, survival_task
 from sparsepath.data.column_lookup import Rows
+from sparsepath.data.column_types import Categorical, Ordered, convert_types
 from sparsepath.data.file_sources import without_empty
 from sparsepath.data.formats import ending_format, named_columns, read_columns, reason_of
 from sparsepath.data.layout import BY_NAME
 from sparsepath.data.opening import open
 from sparsepath.data.readers import COUNTED, Table, read_table
-from sparsepath.data.sources import Source
+from sparsepath.data.sources import Source, described
+from sparsepath.data.survival import Event, happened, survival_task
 from sparsepath.data.task import TargetTask, find_task
 from sparsepath.errors import FileError, InputError
 from sparsepath.report.outcome import Remark
@@ -30,7 +28,6 @@ from sparsepath.tables.features import quote_values
 from sparsepath.tables.lags import Lags, earlier, history
 
 SAMPLE = 200_000  # rows of a source whose target tells numbers from classes
-CLUSTER_STARTS = 2  # tries to start worker processes
 
 
 @dataclass(frozen=True)
@@ -364,7 +361,7 @@ def needs_passes(data: Path, memory: float | None, dask: str | None) -> bool:
 def read_in_passes(spec: InputSpec, memory: float | None, client: Any = None) -> Problem:
     """Open a source; its target is looked at in the first rows."""
     source, index = open_source(spec, memory)
-    remarks = [Remark((), "", False, f"Note: {describe(source)}; the data are read in passes.")]
+    remarks = [Remark((), "", False, f"Note: {described(source)}; the data are read in passes.")]
     if index:
         said = "numbers the rows and is" if len(index) == 1 else "number the rows and are"
         note = f"Note: {named_columns(index)} only {said} left out; --keep-index takes it."
@@ -390,25 +387,6 @@ def _first_targets(source: Source) -> Any:
         if sum(map(len, found)) >= SAMPLE:
             break
     return np.concatenate(found)
-
-
-def describe(source: Source) -> str:
-    """Rows, columns and bytes of a source."""
-    m, n = source.shape
-    return f"{m:,} rows x {n:,} columns, {in_bytes(source.bytes)} of numbers"
-
-
-def in_bytes(count: float) -> str:
-    """Bytes in words.
-
-    >>> in_bytes(2_500_000)
-    '2.5 MB'
-    """
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if count < 1000 or unit == "TB":
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    raise AssertionError
 
 
 def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str]]:
@@ -458,56 +436,3 @@ def _row_numbers(source: Source, kept: Collection[str]) -> list[str]:
             if not left:
                 return []
     return left
-
-
-@contextmanager
-def cluster(address: str | None) -> Iterator[Any]:
-    """Return a client of the cluster at an address; ``local`` starts worker processes here."""
-    if address is None:
-        yield None
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise InputError(
-            "--dask needs the package distributed: pip install sparsepath[dask]"
-        ) from error
-    with without_logging():
-        if address == "local":
-            with local_cluster() as started, Client(started) as client:
-                yield client
-            return
-        try:
-            client = Client(address, timeout=10)
-        except (OSError, ValueError) as error:
-            raise InputError(f"--dask {address}: no scheduler responds at this address.") from error
-        with client:
-            yield client
-
-
-def local_cluster() -> Any:
-    """Worker processes on this machine; one that dies while they start is tried once more."""
-    from distributed import LocalCluster
-
-    for _ in range(CLUSTER_STARTS):
-        try:
-            return LocalCluster(dashboard_address=None)
-        except (RuntimeError, OSError) as error:
-            why = str(error).rstrip(".") or type(error).__name__
-    raise InputError(
-        f"--dask local: the worker processes do not start ({why}); try again, or remove --dask."
-    )
-
-
-@contextmanager
-def without_logging() -> Iterator[None]:
-    """No logging meanwhile.
-
-    Dask reports a lost scheduler by tracebacks; the user gets one sentence instead.
-    """
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)

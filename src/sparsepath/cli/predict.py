@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from sparsepath.cli.input import is_sparse
 from sparsepath.cli.output import say
 from sparsepath.cli.results import CHECKSUM, MODEL, without_formulas
-from sparsepath.cli.survival import Event, events_of
 from sparsepath.data.column_lookup import Rows, checked_target, find_column, rows_where
 from sparsepath.data.formats import read_columns
 from sparsepath.data.layout import BY_NUMBER, Layout, same_columns
 from sparsepath.data.names import NumberedNames
 from sparsepath.data.readers import read_table, write_table
+from sparsepath.data.survival import Event, events_of
 from sparsepath.data.validation import some_of
 from sparsepath.errors import FileError, InputError
 from sparsepath.models import saved

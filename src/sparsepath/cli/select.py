@@ -24,7 +24,6 @@ from sparsepath.assessment import (
 from sparsepath.assessment.leaks import Suspect, suspects
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
-from sparsepath.cli import column_checks
 from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
 from sparsepath.cli.hint import method_hint
 from sparsepath.cli.input import Problem
@@ -35,7 +34,7 @@ from sparsepath.errors import InputError
 from sparsepath.methods import Method
 from sparsepath.methods.target_transform import SCALES
 from sparsepath.path.selection_path import SelectionPath
-from sparsepath.report import figures
+from sparsepath.report import column_remarks, figures
 from sparsepath.report.outcome import Outcome, Remark, beneath
 from sparsepath.tables.cells import RawTable, naming_the_file
 
@@ -80,10 +79,10 @@ def _look(
     """Remarks on the data, and columns that predict the target suspiciously well."""
     remarks, suspicious = [*problem.remarks], list[Suspect]()
     if not problem.in_passes:
-        remarks += column_checks.look(problem.table, spec.task)
+        remarks += column_remarks.remarks_on(problem.table, spec.task)
         suspicious = _suspects(problem, spec, request.options)
         certain = [each for each in suspicious if each.is_certain]
-        remarks += column_checks.leaks(certain, remarks)
+        remarks += column_remarks.leaks(certain, remarks)
     remarks += [Remark((), "", False, f"Note: {note}") for note in spec.notes]
     return remarks, suspicious
 
@@ -108,7 +107,7 @@ def _search(
     table, (X, y, extras) = problem.table, problem.fit_arguments
     model, notes, correlation = _fit(problem, request, spec)
     if isinstance(X, RawTable):
-        remarks = [*remarks, *column_checks.uninformative_columns(model.preparation_)]
+        remarks = [*remarks, *column_remarks.uninformative_columns(model.preparation_)]
         notes += [note for note in model.preparation_.notes_.values() if note not in notes]
     if problem.in_passes:
         table = replace(table, names=list(model.feature_names_in_))
@@ -383,7 +382,7 @@ def _with_leaks(outcome: Outcome, without: Outcome, found: list[Suspect]) -> Out
     known = without.figures
     others = known.get("r2", known.get("auc", 0.0))
     leaks = [each for each in found if each.is_certain or each.is_far_better(others)]
-    late = column_checks.leaks([each for each in leaks if not each.is_certain], outcome.remarks)
+    late = column_remarks.leaks([each for each in leaks if not each.is_certain], outcome.remarks)
     for remark in late:
         say(remark.said)
     return replace(

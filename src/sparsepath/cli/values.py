@@ -2,10 +2,8 @@
 
 import csv
 import difflib
-import io
 import math
 import re
-import shlex
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -463,16 +461,7 @@ def as_command_line(message: str) -> str:
     '--dates parts makes parts of them.'
     """
     message = _FOLDS.sub("--validation ", _BESIDE.sub(r"\1", message))
+    from sparsepath.data.names import listing
+
     message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
     return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)
-
-
-def listing(columns: Iterable[str]) -> str:
-    r"""Names as ``names`` reads them, in quotes for the shell where it needs them.
-
-    >>> listing(["a", "height, cm"])
-    '\'a,"height, cm"\''
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(columns)
-    return shlex.quote(text.getvalue())

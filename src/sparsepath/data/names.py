@@ -1,7 +1,10 @@
-"""Names of columns that have none: ``x0``, ``x1``, ... created on access, however many."""
+"""Names of columns that have none, created on access; names as the command line takes them."""
 
+import csv
+import io
 import operator
 import re
+import shlex
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
@@ -102,3 +105,14 @@ class NumberedNames(Sequence[str]):
     def plain(self) -> bool:
         """Return whether the names are ``x0``, ``x1``, ... without gaps."""
         return self.first == 0 and not self.without
+
+
+def listing(columns: Iterable[str]) -> str:
+    r"""Return names for an option such as --drop, in quotes where the shell needs them.
+
+    >>> listing(["a", "height, cm"])
+    '\'a,"height, cm"\''
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(columns)
+    return shlex.quote(text.getvalue())

@@ -356,3 +356,22 @@ def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:
 
 register(lambda what: isinstance(what, np.ndarray) or hasattr(what, "tocsr"), _array)
 register(lambda what: isinstance(what, Source), lambda what, y=None, **_: what)
+
+
+def described(source: Source) -> str:
+    """Return rows, columns and bytes of a source in words."""
+    m, n = source.shape
+    return f"{m:,} rows x {n:,} columns, {in_bytes(source.bytes)} of numbers"
+
+
+def in_bytes(count: float) -> str:
+    """Return a number of bytes in words.
+
+    >>> in_bytes(2_500_000)
+    '2.5 MB'
+    """
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    raise AssertionError

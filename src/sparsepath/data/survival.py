@@ -1,4 +1,4 @@
-"""Survival times on the command line: a column of times, and one that says what ended them."""
+"""Survival times: a column of times, and one that says whether the event ended them."""
 
 from typing import Any
 

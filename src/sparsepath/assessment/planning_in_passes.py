@@ -1,57 +1,35 @@
-"""``sparsepath plan``: estimate the run time of a selection."""
+"""Estimate the run time of a search of data that are read in passes.
+
+The speed of reading and of products is measured on the first rows; the search itself is never run.
+"""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sparsepath.assessment import plan
 from sparsepath.assessment.planning import duration
-from sparsepath.cli import input as reading
-from sparsepath.cli.estimator import SelectionRequest, build
-from sparsepath.cli.input import describe, in_bytes
-from sparsepath.data.sources import Source
+from sparsepath.data.sources import Source, described, in_bytes
 
 
-def in_memory(
-    source: reading.InputSpec,
-    method: str,
-    given: Mapping[str, Any],
-    validation: Any,
-    null: int,
-    halves: int,
-) -> dict[str, Any]:
-    """Return the estimated time of a search in memory and its repetitions."""
-    problem = reading.read(source)
-    data, table = source.path, problem.table
-    spec = build(problem, SelectionRequest(method, given, validation=validation))
-    X, y, extras = problem.fit_arguments
-    found = plan(spec.model, X, y, null=null, stability=halves, **extras)
-    rows, columns = table.X.shape
-    said = f"{data}: {rows:,} rows x {columns:,} columns. {found.sentence()}"
-    return _document(str(data), rows, columns, found.times, found.seconds, [said])
-
-
-def _document(
-    source: str, rows: int, columns: int, searches: int, seconds: float, sentences: list[str]
-) -> dict[str, Any]:
-    return {
-        "source": source,
-        "n_samples": rows,
-        "n_features": columns,
-        "searches": searches,
-        "seconds": seconds,
-        "sentences": sentences,
-    }
-
-
-def in_passes(
+def plan_in_passes(
     source: Source, steps: int, folds: int | None, validation: int, memory: float | None
-) -> dict[str, Any]:
-    """Estimate what a search will read and how long it will take.
+) -> tuple[int, float, list[str]]:
+    """Estimate the number of searches, their seconds, and say it in sentences.
 
-    The speed of reading and of products is measured on the first rows.
+    Parameters
+    ----------
+    source : Source
+        Data that are read in passes.
+    steps : int
+        Largest size on the path.
+    folds : int or None
+        Folds of the search's own criterion; None: leave-one-out.
+    validation : int
+        Outer folds of the honest error.
+    memory : float or None
+        Bytes that may be used.
     """
     m, n = source.shape
     steps = min(steps, n)
@@ -68,7 +46,7 @@ def in_passes(
     products = (time.perf_counter() - began) * m / 4096 * (n / V.shape[1]) ** 2
     cells = folds or (validation if validation else 1)
     kept = 8 * n * n * (3 * cells + 4)
-    lines = [f"{source.where}: {describe(source)}, in {len(source.parts)} parts."]
+    lines = [f"{source.where}: {described(source)}, in {len(source.parts)} parts."]
     searches, seconds = 1, reading + products
     if folds:
         lines.append(
@@ -100,7 +78,7 @@ def in_passes(
             f"Products of all columns do not fit into a quarter of {in_bytes(memory)}: those of a "
             "few columns are computed at a time, by more passes."
         )
-    return _document(source.where, m, n, searches, seconds, lines)
+    return searches, seconds, lines
 
 
 def _some(slabs: Iterator[Any]) -> Iterator[Any]:

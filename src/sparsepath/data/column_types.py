@@ -1,4 +1,4 @@
-"""Columns of a table that options call categorical or ordered."""
+"""Columns of a table that are declared categorical or ordered."""
 
 import difflib
 import fnmatch

@@ -1,20 +1,16 @@
-"""Check columns before the search: leaks, ids, constant and duplicate columns."""
+"""What columns of a table are, besides features: the target, ids, constants, copies."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sparsepath.assessment.folds import cases
-from sparsepath.assessment.leaks import Suspect
-from sparsepath.cli.values import listing
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.data.task import TargetTask
 from sparsepath.errors import InputError
-from sparsepath.report.outcome import Remark
 from sparsepath.system.arrays import Floats
 from sparsepath.tables.cells import RawTable
 
@@ -25,7 +21,6 @@ HUGE = 1e150  # the square of anything larger is infinite
 SPREAD = 10  # an id lies in a range of so many times the number of rows, unless its name says it
 NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
-LEAKS_SAID = 4  # of them described one by one
 MOST_COMPARED = 1 << 26  # numbers in the rows that are compared with each other
 
 
@@ -33,26 +28,19 @@ MOST_COMPARED = 1 << 26  # numbers in the rows that are compared with each other
 class ColumnFindings:
     """Columns that are something else than features."""
 
-    leaks: list[str]  # the target but for a linear map
-    near: list[str]  # nearly so
-    ids: list[str]
-    constant: list[str]
+    leaks: list[str] = field(default_factory=list)  # the target but for a linear map
+    near: list[str] = field(default_factory=list)  # nearly so
+    ids: list[str] = field(default_factory=list)
+    constant: list[str] = field(default_factory=list)
+    copies: list[tuple[str, str]] = field(default_factory=list)  # and what each is a copy of
+    repeated: int = 0  # rows that are copies of others
 
 
-def look(table: Table, task: TargetTask) -> list[Remark]:
-    """Return remarks on the columns; raise an error for numbers outside the floating-point range.
+def inspect_columns(table: Table, task: TargetTask) -> ColumnFindings:
+    """Return what is found; raise an error for numbers outside the floating-point range.
 
     Classes are compared with columns by their order if there are two.
     """
-    found = []
-    if names := tuple(table.index):
-        those = "it as a feature" if len(names) == 1 else "them as features"
-        number = "numbers" if len(names) == 1 else "number"
-        said = (
-            f"Note: {named_columns(names)} only {number} the rows and {_is(names)} left out; "
-            f"--keep-index takes {those}."
-        )
-        found.append(Remark(names, "numbers the rows", True, said))
     y = _numbers(table, task)
     if y is not None and task.name == "regression":
         _refuse_huge(table, y)
@@ -65,94 +53,18 @@ def look(table: Table, task: TargetTask) -> list[Remark]:
             seen.near += _told_by_gaps(table, y)
         if task.name == "classification":
             seen.leaks += [name for name in _tell_all(table) if name not in seen.leaks]
-    found += _remarks(table, seen)
-    found += _alike([pair for pair in _copies(numeric) if pair[0] not in seen.constant])
-    found += _repeated(table)
-    if task.doubt:
-        found.append(Remark((), "", False, f"Note: {task.doubt}"))
-    return found
+    seen.copies = [pair for pair in _copies(numeric) if pair[0] not in seen.constant]
+    seen.repeated = _repeated(table)
+    return seen
 
 
-def leaks(found: Sequence[Suspect], remarks: Sequence[Remark]) -> list[Remark]:
-    """Return warnings about columns that predict the target suspiciously well, one per column."""
-    known = {name for remark in remarks if remark.said[:8] == "Warning:" for name in remark.columns}
-    found = [each for each in found if each.name not in known]
-    if not found:
-        return []
-    names = [each.name for each in found]
-    what = "; ".join(each.sentence for each in found[:LEAKS_SAID])
-    more = f"; and {len(found) - LEAKS_SAID} more columns" if len(found) > LEAKS_SAID else ""
-    one = len(names) == 1
-    said = (
-        f"Warning: {what}{more} (on rows left out). {'Is it' if one else 'Are they'} known before "
-        f"the target is? If not, leave {'it' if one else 'them'} out: --drop {listing(names)}"
-    )
-    return [Remark(tuple(names), "predicts the target suspiciously well: a leak?", False, said)]
-
-
-def _repeated(table: Table) -> list[Remark]:
-    """Rows that are there more than once, unless there are too many numbers to look at."""
+def _repeated(table: Table) -> int:
+    """Return how many rows are copies of others; 0 if there are too many numbers to look at."""
     m, n = table.X.shape
     if m * n > MOST_COMPARED:
-        return []
+        return 0
     case, _ = cases(table.X, table.y, np.ones(m, dtype=bool))
-    copies = m - len(np.unique(case))
-    if not copies:
-        return []
-    are = "row is a copy" if copies == 1 else "rows are copies"
-    said = (
-        f"Note: {copies} of {m:,} {are} of others, in all columns and the target. They "
-        "count as often as they are there, and the validation leaves them out together."
-    )
-    return [Remark((), "", False, said)]
-
-
-def _remarks(table: Table, seen: ColumnFindings) -> Iterable[Remark]:
-    """Return the remarks as text."""
-    for names, how, why in (
-        (seen.leaks, "the target {0!r} up to a linear map (correlation 1)", "the target itself"),
-        (seen.near, "all but the target {0!r} (correlation above 0.9995)", "nearly the target"),
-    ):
-        it, they = ("it", "it is") if len(names) == 1 else ("them", "they are")
-        said = (
-            f"Warning: {named_columns(names)} {_is(names)} {how.format(table.target)}: if {they} "
-            f"not known before the target is, leave {it} out by --drop {listing(names)}"
-        )
-        if names:
-            yield Remark(tuple(names), f"{why}: known only after the fact?", False, said)
-    if ids := seen.ids:
-        one = len(ids) == 1
-        said = (
-            f"Note: {named_columns(ids)} {'holds' if one else 'hold'} whole numbers that are all "
-            f"different; if {'it is an id' if one else 'these are ids'}, leave "
-            f"{'it' if one else 'them'} out by --drop {listing(ids)}"
-        )
-        yield Remark(tuple(ids), "all different: an id?", False, said)
-    if names := seen.constant:
-        has = "has" if len(names) == 1 else "have"
-        said = f"Note: {named_columns(names)} {has} only one value and no information."
-        yield Remark(tuple(names), "one value only", True, said)
-
-
-def _alike(pairs: list[tuple[str, str]]) -> list[Remark]:
-    if not pairs:
-        return []
-    names = tuple(name for name, _ in pairs)
-    if len(pairs) == 1:
-        said = f"Note: column {names[0]!r} is a copy of {pairs[0][1]!r}."
-    else:
-        some = ", ".join(f"{name!r} of {other!r}" for name, other in pairs[:5])
-        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
-        said = f"Note: {len(pairs)} columns are copies of others: {some}{more}."
-    return [Remark(names, "a copy of another column", False, said)]
-
-
-def uninformative_columns(preparation: Any) -> list[Remark]:
-    """Columns without information; the preparation itself reports them."""
-    lost = [feature for feature in preparation.features_ if not feature.labels]
-    told = {"no value at all": [f.name for f in lost if f.is_empty]}
-    told["text that is different in every row"] = [f.name for f in lost if not f.is_empty]
-    return [Remark(tuple(names), why, True) for why, names in told.items() if names]
+    return m - len(np.unique(case))
 
 
 def _one_value(cell: Any) -> bool:
@@ -206,10 +118,6 @@ def _tell_all(table: Table) -> list[str]:
     return found
 
 
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
 def _numbers(table: Table, task: TargetTask) -> Floats | None:
     """Return the target as numbers that can be compared with columns."""
     y = np.asarray(table.y)
@@ -240,7 +148,7 @@ def _columns(table: Table, y: Floats | None) -> ColumnFindings:
     """Return the columns that equal the target, look like ids, or are constant."""
     X, names = table.X, table.names
     m, n = X.shape
-    seen = ColumnFindings([], [], [], [])
+    seen = ColumnFindings()
     if m < SURE_ROWS:
         return seen
     off = None if y is None else y - y.mean()
