@@ -73,7 +73,9 @@ def test_a_fit_tells_the_error_of_the_folds_that_are_done(model, data, target):
     assert model.path_.complete
     assert (record.size, record.whole) == (len(model.selected_), False)
     assert model.path_.validation == record.validation == "10-fold, 4 of 10 parts"
-    assert record.sentence().endswith("from the completed parts of the validation, 10-fold, 4 of 10 parts.")
+    assert record.sentence().endswith(
+        "from the completed parts of the validation, 10-fold, 4 of 10 parts."
+    )
     assert "4 of 10 parts" in repr(model.path_)
     assert model.at_size(model.path_.sizes[-1]).honest_.sentence().endswith("4 of 10 parts.")
 
