@@ -28,7 +28,8 @@ from shaped import bars, fitted, greedy, in_turn, problem, products, ratio
 from shaped_clock import by_the_clock
 from shaped_criteria import criteria
 from sparsepath import SparseRLSRegressor
-from sparsepath.rls.batch import forward_searches
+from sparsepath.rls.resampling import forward_paths
+from sparsepath.rls.shared_moments import Problems
 from sparsepath.system.threads import Threads
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "experiments"))
@@ -305,9 +306,11 @@ def at_once(quick: bool, rounds: int) -> str:
         order = rng.permutation(m)
         halves += [np.sort(order[: m // 2]), np.sort(order[m // 2 :])]
 
-    def many(*given, **options):
+    def many(X, Y, size, rows=None):
+        every = np.ones(X.shape[1], dtype=bool)
+        problems = Problems(X, Y, np.ones(len(X)), rows, 1.0, size, every, {})
         with Threads(1) as crew:
-            forward_searches(*given, threads=crew, **options)
+            list(forward_paths(problems, crew))
 
     def fit(**options):
         return SparseRLSRegressor(50, n_threads=1, **options).fit(big, target)

@@ -5,7 +5,6 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -14,9 +13,7 @@ from problems import make, problems
 from rls.comparing import check_forward, design_of, examples, judge_of, weights_of
 from sparsepath import SparseRLSRegressor
 from sparsepath._core import gram_search as core
-from sparsepath.errors import InputError
-from sparsepath.rls import batch
-from sparsepath.rls.batch import ProblemSearch
+from sparsepath.rls import resampling
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.engines import make_design, make_model
 from sparsepath.rls.history import SearchTrail
@@ -24,41 +21,39 @@ from sparsepath.rls.leave_one_out import gram_search
 from sparsepath.rls.leave_one_out.gram_search import ProductSearch, by_gram
 from sparsepath.rls.leave_one_out.in_memory import InMemory
 from sparsepath.rls.parameters import SearchSpec
-from sparsepath.rls.resampling import _is_moderate
+from sparsepath.rls.resampling import _is_moderate, forward_paths
+from sparsepath.rls.shared_moments import Problems
 from sparsepath.system.threads import Threads
 from sparsepath.system.tuning import TUNING
 
 
-def forward_searches(X, Y, *, threads=None, **given):
+def forward_searches(X, Y, *, size, threads=None, **given):
     """The paths of all problems."""
+    n = X.shape[1]
+    allowed = np.isin(np.arange(n), given.pop("candidates", np.arange(n)))
+    rows, alpha, likely = given.pop("rows", None), given.pop("alpha", 1.0), given.pop("likely", ())
+    problems = Problems(X, Y, np.ones(len(X)), rows, alpha, min(size, n), allowed, given, likely)
     with nullcontext(threads) if threads is not None else Threads() as crew:
-        *_, (found, _) = ProblemSearch.of(X, Y, **given).search(crew)
-    return found
+        return list(forward_paths(problems, crew))
 
 
 def by_bounds(monkeypatch):
-    monkeypatch.setattr(batch, "products_pay", lambda *shape: True)
+    monkeypatch.setattr(resampling, "products_pay", lambda *shape: True)
 
 
-def check(found, i, X, Y, size, weights=None, **options):
-    """Problem i is the fit of a regressor."""
-    model = SparseRLSRegressor(size, choose="min", **{"standardize": False, **options}).fit(
-        X, Y, weights
-    )
+def check(found, X, Y, size, **options):
+    """The path of a problem is that of a regressor."""
+    model = SparseRLSRegressor(size, choose="min", **{"standardize": False, **options}).fit(X, Y)
     path = model.path_
-    k = int(found.sizes[i])
-    assert k == path.sizes[-1]
-    assert tuple(found.subsets[i, :k]) == path.subset(k)
-    assert (found.subsets[i, k:] == -1).all()
-    assert_allclose(found.errors[i, : k + 1], path.errors, rtol=1e-9)
-    assert_allclose(found.errors_se[i, : k + 1], path.errors_se, rtol=1e-7)
-    assert np.isnan(found.errors[i, k + 1 :]).all()
-    predicted = found.predict(i, X)
+    assert tuple(found.subset) == path.subset(path.sizes[-1])
+    assert_allclose(found.errors, path.errors, rtol=1e-9)
+    assert_allclose(found.errors_se, path.errors_se, rtol=1e-7)
+    predicted = found.predict(X, np.arange(len(X)))
+    assert len(predicted) == len(path.sizes)
     for size in path.sizes:
         assert_allclose(
             predicted[size], model.at_size(size).predict(X).reshape(len(X), -1), atol=1e-8
         )
-    assert np.isnan(predicted[k + 1 :]).all()
 
 
 KINDS = ["tall", "wide", "duplicate", "constant", "collinear", "scaled", "ties", "offset"]
@@ -72,20 +67,18 @@ def test_permutations_of_the_target(kind, options):
     Y = np.stack([case.Y, *(rng.permutation(case.Y) for _ in range(4))])
     found = forward_searches(case.X, Y, size=6, alpha=0.5, **options)
     for i in range(5):
-        check(found, i, case.X, Y[i], 6, alpha=0.5, **options)
+        check(found[i], case.X, Y[i], 6, alpha=0.5, **options)
 
 
 @pytest.mark.parametrize("bounds", [False, True])
-def test_several_targets_weights_and_candidates(monkeypatch, bounds):
+def test_several_targets_and_candidates(monkeypatch, bounds):
     if bounds:
         by_bounds(monkeypatch)
     case = make("targets", m=40, n=12, T=3, seed=1)
-    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], (4, 40))
-    found = forward_searches(
-        case.X, case.Y, size=5, weights=weights, candidates=[0, 2, 3, 5, 7, 8, 11]
-    )
-    for i, w in enumerate(weights):
-        check(found, i, case.X, case.Y, 5, w, forbidden=[1, 4, 6, 9, 10])
+    rows = [np.delete(np.arange(40), np.arange(i, 40, 5)) for i in range(5)]
+    found = forward_searches(case.X, case.Y, size=5, rows=rows, candidates=[0, 2, 3, 5, 7, 8, 11])
+    for path, part in zip(found, rows, strict=True):
+        check(path, case.X[part], case.Y[part], 5, forbidden=[1, 4, 6, 9, 10])
 
 
 @pytest.mark.parametrize("bounds", [False, True])
@@ -108,26 +101,29 @@ def test_parts_of_the_rows(monkeypatch, bounds, order, kind, others, likely, opt
         rows += [np.sort(rng.choice(60, 30, replace=False)), rng.choice(60, 60)]
     found = forward_searches(X, case.Y, size=6, rows=rows, likely=likely, **options)
     for i, part in enumerate(rows):
-        check(found, i, X[part], case.Y[part], 6, **options)
+        check(found[i], X[part], case.Y[part], 6, **options)
 
 
-def test_sparse_data_and_a_single_problem():
+def test_a_single_problem():
     case = make("sparse", m=40, n=10, seed=2)
-    X = sp.csr_array(case.X)
-    rows = [np.arange(0, 40, 2), np.arange(1, 40, 2)]
-    found = forward_searches(X, case.Y, size=4, rows=rows)
-    for i, part in enumerate(rows):
-        check(found, i, case.X[part], case.Y[part], 4)
-    check(forward_searches(case.X, case.Y, size=4), 0, case.X, case.Y, 4)
+    check(forward_searches(case.X, case.Y, size=4)[0], case.X, case.Y, 4)
+
+
+def test_a_search_in_passes_has_the_same_path(monkeypatch):
+    case = make("tall", m=60, n=12, seed=2)
+    monkeypatch.setattr(resampling, "make_forward_search", lambda *given: None)
+    rows = [np.arange(0, 60, 2), np.arange(1, 60, 2)]
+    for path, part in zip(forward_searches(case.X, case.Y, size=4, rows=rows), rows, strict=True):
+        check(path, case.X[part], case.Y[part], 4)
 
 
 def test_where_no_candidate_is_left():
     case = make("wide", m=8, n=12, seed=1)
     Y = np.stack([case.Y, case.Y[::-1]])
     found = forward_searches(case.X, Y, size=10, alpha=0.0)
-    assert found.sizes.tolist() == [6, 6]
+    assert [len(path.subset) for path in found] == [6, 6]
     with pytest.warns(UserWarning, match="ends at size 6"):
-        check(found, 1, case.X, Y[1], 10, alpha=0.0)
+        check(found[1], case.X, Y[1], 10, alpha=0.0)
 
 
 @pytest.mark.parametrize("bounds", [False, True])
@@ -142,13 +138,7 @@ def test_threads_change_no_bit(monkeypatch, bounds):
         with Threads(n) as crew:
             answers.append(forward_searches(case.X, case.Y, size=5, rows=rows, threads=crew))
     for other in answers[1:]:
-        for name in ("subsets", "errors", "errors_se", "coef", "intercept"):
-            assert np.array_equal(getattr(answers[0], name), getattr(other, name))
-
-
-def test_problems_must_agree_in_number():
-    with pytest.raises(InputError, match=r"not for \[2, 3\]"):
-        forward_searches(np.eye(4), np.ones((2, 4, 1)), size=1, weights=np.ones((3, 4)))
+        assert all(map(same_bits, answers[0], other))
 
 
 def in_memory(design, Y, alpha, size, allowed):
@@ -305,7 +295,7 @@ def test_columns_that_a_part_barely_has(monkeypatch, columns, big, fit_intercept
     options = {"fit_intercept": fit_intercept}
     found = forward_searches(np.asfortranarray(X), Y, size=6, rows=rows, likely=[1], **options)
     for i, part in enumerate(rows):
-        check(found, i, X[part], Y[part], 6, **options)
+        check(found[i], X[part], Y[part], 6, **options)
 
 
 def test_numbers_of_parts_do_not_depend_on_how_far_and_with_whom_they_are_searched(monkeypatch):
@@ -326,13 +316,14 @@ def test_numbers_of_parts_do_not_depend_on_how_far_and_with_whom_they_are_search
                 found = forward_searches(
                     X, case.Y, size=size, rows=rows, likely=likely, threads=crew
                 )
-            assert np.array_equal(found.subsets, whole.subsets[:, :size])
-            assert_allclose(found.errors, whole.errors[:, : size + 1], rtol=1e-12)
-            assert_allclose(found.errors_se, whole.errors_se[:, : size + 1], rtol=1e-12)
-            assert_allclose(found.coef, whole.coef[:, : size + 1, :size], rtol=1e-10)
-            if size == 12:
-                assert np.array_equal(found.errors, alone.errors)
-                assert np.array_equal(found.coef, alone.coef)
+            for path, full, other in zip(found, whole, alone, strict=True):
+                assert np.array_equal(path.subset, full.subset[:size])
+                assert_allclose(path.errors, full.errors[: size + 1], rtol=1e-12)
+                assert_allclose(path.errors_se, full.errors_se[: size + 1], rtol=1e-12)
+                assert_allclose(path.coef, full.coef[: size + 1, :size], rtol=1e-10)
+                if size == 12:
+                    assert np.array_equal(path.errors, other.errors)
+                    assert np.array_equal(path.coef, other.coef)
 
 
 @examples(60)

@@ -1,5 +1,7 @@
 """Which form a search takes, and that the fused one follows the model wherever it goes."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -16,9 +18,17 @@ from sparsepath.data.blocks import row_blocks
 from sparsepath.data.memory_layout import column_major, kept_type
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.rls.engines import Shape, form_for, make_design
+from sparsepath.rls.engines import form_for, make_design
 from sparsepath.system.threads import Threads
 from sparsepath.system.tuning import TUNING
+
+
+class Shape(NamedTuple):
+    """What the choice reads of a design."""
+
+    n_samples: int
+    n_features: int
+    sparse: bool = False
 
 
 def form(design, steps=5, **options):

@@ -34,7 +34,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,14 +79,6 @@ FORMS = ("auto", "memory", "passes")  # that can be requested
 BOUNDS_FROM = 1 << 21  # numbers in the data from which bounds take less time than P X in memory
 
 
-class Shape(NamedTuple):
-    """Properties of the data that determine the engine."""
-
-    n_samples: int
-    n_features: int
-    sparse: bool = False
-
-
 @dataclass(frozen=True)
 class Form:
     """An engine and the reason for it."""
@@ -99,7 +91,7 @@ class Form:
 
 
 def form_for(
-    design: Design | Shape,
+    design: Design,
     *,
     loss: Criterion,
     steps: int,

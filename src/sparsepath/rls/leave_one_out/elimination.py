@@ -36,7 +36,7 @@ from sparsepath._core import tall as core
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.columns import columns_of
+from sparsepath.rls.leave_one_out.forward_path import columns_of
 from sparsepath.rls.model import SearchEngine
 from sparsepath.rls.triangular import VANISHED
 from sparsepath.rls.update import Update, column_mask, pick

@@ -1,16 +1,33 @@
-"""A forward path as arrays, and centred targets."""
+"""Centred columns and targets of a problem, and a forward path as arrays."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.path.steps import Step
 from sparsepath.rls.design import Design
 from sparsepath.system.arrays import Floats
 
 ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
+
+
+def columns_of(design: Design, features: Sequence[int] | NDArray[np.intp]) -> Floats:
+    """Return some columns, centred, scaled and weighted, as rows."""
+    which = np.asarray(features, dtype=np.intp)
+    parts = [block.columns(which).T for block in design.blocks]
+    out = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    out -= design.means[which, None]
+    if design.left[which].any():
+        out -= design.left[which, None]
+    if not design.uniform:
+        out *= np.sqrt(design.weights)
+    if design.standardize:
+        out *= design.scales[which, None]
+    return out
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,26 @@ class ForwardPath:
     coef: Floats
     intercept: Floats
     vanished: bool
+
+    @classmethod
+    def of(cls, steps: Mapping[int, Step]) -> Self:
+        """Create it from the steps of a forward search."""
+        each = [steps[k] for k in range(max(steps) + 1)]
+        intercept = np.array([step.intercept for step in each])
+        coef = np.zeros((len(each), len(each) - 1, intercept.shape[1]))
+        for k, step in enumerate(each):
+            coef[k, :k] = step.coef
+        subset = np.array(each[-1].subset, dtype=np.intp)
+        errors = np.array([step.error for step in each])
+        errors_se = np.array([step.error_se for step in each])
+        return cls(subset, errors, errors_se, coef, intercept, vanished=False)
+
+    def predict(self, X: Floats, rows: NDArray[np.intp]) -> Floats:
+        """Return the predictions of every size for some rows: (k + 1) x rows x T."""
+        chosen = np.asarray(X[np.ix_(rows, self.subset)], dtype=np.float64)
+        coef = self.coef.transpose(1, 0, 2).reshape(len(self.subset), self.intercept.size)
+        out = (chosen @ coef).reshape(len(rows), *self.intercept.shape) + self.intercept
+        return np.asarray(out.transpose(1, 0, 2))
 
 
 def in_units(

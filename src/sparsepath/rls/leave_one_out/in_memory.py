@@ -17,8 +17,12 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.columns import columns_of
-from sparsepath.rls.leave_one_out.forward_path import CentredTargets, ForwardPath, intercepts
+from sparsepath.rls.leave_one_out.forward_path import (
+    CentredTargets,
+    ForwardPath,
+    columns_of,
+    intercepts,
+)
 from sparsepath.rls.model import SearchEngine
 from sparsepath.rls.update import Second, Update, limit, mask_of, pick
 from sparsepath.system.arrays import Floats
