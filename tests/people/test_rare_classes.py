@@ -1,6 +1,9 @@
 """A rare class is found, and it is said when it is not."""
 
+import io
 import json
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -9,7 +12,7 @@ from examples import messy_tables
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
-from sparsepath import InputError, SparseRLSClassifier, TableSelector
+from sparsepath import InputError, SparseRLSClassifier, TableSelector, load_model
 from sparsepath.rls import SparseRLSRegressor
 
 pytestmark = pytest.mark.validated
@@ -91,3 +94,57 @@ def test_class_weights_that_are_no_class(run, tables):
                "--task", "regression")  # fmt: skip
     assert done.code == 2
     assert "--class-weight is for classification" in done.err
+
+
+@pytest.fixture(scope="module")
+def ranked_survey(tmp_path_factory):
+    """A saved model of the survey, and new rows."""
+    folder = tmp_path_factory.mktemp("ranked")
+    X, y = drawn(900)
+    model = TableSelector(SparseRLSClassifier(class_weight="balanced", choose=4)).fit(X, y)
+    model.save_model(folder / "model.json")
+    new, truth = drawn(400, 7)
+    new = new.assign(churned=truth, customer=[f"c{i}" for i in range(len(new))])
+    new.to_csv(folder / "new.csv", index=False)
+    return folder / "model.json", folder / "new.csv", new
+
+
+def test_rows_ranked_by_risk(run, ranked_survey):
+    path, file, new = ranked_survey
+    model = load_model(path)
+    risk = model.predict_proba(new)[:, 1]
+    expected = new["customer"].to_numpy()[np.argsort(-risk, kind="stable")].tolist()
+    done = run("predict", path, file, "--id", "customer", "--rank-by", "probability_yes")
+    table = pd.read_csv(io.StringIO(done.out))
+    assert table["customer"].tolist() == expected
+    assert table["rank"].tolist() == [*range(1, 401)]
+    assert list(table) == ["rank", "customer", "label", "score", "probability_yes"]
+    assert (np.diff(table["probability_yes"]) <= 0).all()
+    by_row = run("predict", path, file, "--rank-by", "score", "--json")
+    rows = np.array(json.loads(by_row.out)["row"]) - 1
+    assert new["customer"].to_numpy()[rows].tolist() == expected
+    top = set(expected[:40])  # a tenth of the rows
+    share = (new.set_index("customer").loc[[*top], "churned"] == "yes").mean()
+    assert share > 3 * (new["churned"] == "yes").mean()
+
+
+def test_the_same_order_in_other_languages(run, ranked_survey):
+    path, _, new = ranked_survey
+    risk = load_model(path).predict_proba(new)[:, 1]
+    by = pd.Series(np.round(risk, 9), index=new["customer"])
+    with closing(sqlite3.connect(":memory:")) as base:
+        new.to_sql("customers", base, index=False)
+        expression = run("export", path, "--to", "sql-probability").out
+        found = base.execute(f"SELECT customer, {expression} AS r FROM customers ORDER BY r DESC")
+        assert (np.diff(by[[name for name, _ in found]]) <= 1e-9).all()
+    space: dict = {}
+    exec(run("export", path, "--to", "python").out, space)
+    rows = sorted(new.to_dict("records"), key=lambda row: -space["probabilities"](row)[1])
+    assert (np.diff(by[[row["customer"] for row in rows]]) <= 1e-9).all()
+
+
+def test_a_column_that_is_no_number_ranks_nothing(run, ranked_survey):
+    path, file, _ = ranked_survey
+    done = run("predict", path, file, "--rank-by", "label")
+    assert done.code == 2
+    assert "the columns of numbers in the output are score, probability_yes." in done.err

@@ -258,11 +258,12 @@ def compare(arguments: Any) -> None:
 
 @command(
     [MODEL, ("data", "DATA", f"{DATA_FILES}, with the columns the model uses.")],
-    f"out-table true-values event id rows size {FILE_FORMAT} json quiet",
+    f"out-table true-values event id rank-by rows size {FILE_FORMAT} json quiet",
     examples(
         "predict result/model.json new.csv",
         "predict result/model.json new.csv --out predictions.parquet",
         "predict result/model.json test.csv --target price --size 3",
+        "predict result/model.json new.csv --id customer --rank-by probability_yes",
     ),
 )
 def predict(arguments: Any) -> None:
@@ -280,6 +281,8 @@ def predict(arguments: Any) -> None:
     loaded = job.load_model(model, arguments.size)
     given = (arguments.rows, arguments.true_values, file_format(arguments), arguments.id)
     found = job.predict(loaded, job.PredictionInput(data, *given, event=arguments.event))
+    if arguments.rank_by is not None:
+        found = job.ranked(found, arguments.rank_by)
     job.write(found, out, arguments.json, arguments.quiet)
 
 

@@ -171,6 +171,12 @@ COMMAND_OPTIONS = {
         DATA, "COL", "Column of the true values: print the error too.", flags="--target -t"
     ),
     "id": CommandOption(DATA, "COL", "Column to put before the predictions, as the names of rows."),
+    "rank-by": CommandOption(
+        DATA,
+        "COL",
+        "Sort the rows by this column of the output, highest first, and add their rank: such as "
+        "probability_yes, risk or prediction.",
+    ),
     "drop": CommandOption(DATA, "A,B", "Columns to exclude from the features.", "names"),
     "rows": CommandOption(
         DATA, "COL=VALUE", "Rows to use, such as split=train or split!=test.", "rows"

@@ -58,6 +58,7 @@ class Predictions:
     columns: dict[str, Array]
     error: dict[str, float]
     judged: int = 0  # rows with a prediction and a true value
+    ids: tuple[str, ...] = ()  # the columns that name the rows
 
 
 def load_model(path: Path, size: int | None = None) -> SavedModel:
@@ -141,7 +142,7 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
     if dates is not None:
         shown["prediction"] = written_dates(columns["prediction"], **dates)
     if y is None:
-        return Predictions(shown, {})
+        return Predictions(shown, {}, ids=tuple(ids))
     if lagged:
         first, last = history(places), len(y) - model.horizon_
         columns = {name: values[first:last] for name, values in columns.items()}
@@ -156,7 +157,29 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
         raise InputError(
             f"{given.path}: target {given.target!r} is text, but the model predicts numbers."
         )
-    return Predictions(shown, figures.on_rows(model, columns, y), len(y))
+    return Predictions(shown, figures.on_rows(model, columns, y), len(y), tuple(ids))
+
+
+def ranked(found: Predictions, by: str) -> Predictions:
+    """Return the rows by decreasing values of a column, with their rank (ties in file order) and,
+    if no column names them, their number in the file.
+
+    Rows without a prediction come last, without a rank.
+    """
+    able = [name for name, values in found.columns.items() if values.dtype.kind in "iuf"]
+    if by not in able:
+        names = ", ".join(able) or "none"
+        raise InputError(f"--rank-by {by}: the columns of numbers in the output are {names}.")
+    values = found.columns[by]
+    order = np.argsort(-values.astype(np.float64), kind="stable")
+    known = ~np.isnan(values[order].astype(np.float64))
+    ranks = np.where(known, np.arange(1.0, len(order) + 1), np.nan)
+    first: dict[str, Array] = {"rank": ranks if not known.all() else ranks.astype(np.int64)}
+    if not found.ids:
+        first["row"] = order + 1
+    if again := [name for name in first if name in found.columns]:
+        raise InputError(f"--rank-by adds the column {again[0]!r}, and there is one already.")
+    return replace(found, columns=first | {name: v[order] for name, v in found.columns.items()})
 
 
 def _of_time(horizon: int, rows: int) -> str:
