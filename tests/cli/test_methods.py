@@ -210,6 +210,16 @@ def test_one_penalty_one_pair_of_budgets(run: Run, small, tmp_path: Path) -> Non
     assert len(model.selected_) == 1
 
 
+def test_grafting_by_the_squared_hinge(run: Run, small, tmp_path: Path) -> None:
+    given = ("--method", "grafting", "--loss", "squared-hinge", "--model-format", "joblib")
+    done = run("select", small["two"], "--target", "y", *given, "--out", tmp_path)
+    assert done.code == 0, done.err
+    model = joblib.load(tmp_path / "model.joblib")
+    assert model.path_.criterion == "5-split squared hinge loss"
+    three = run("select", small["three"], "--target", "y", *given)
+    refused(three, "--loss squared_hinge is for two classes", "--loss logistic")
+
+
 def test_sizes_that_a_path_lacks(run: Run, small, tmp_path: Path) -> None:
     given = ("--method", "rbf", "--r", 20, "--t", 1)
     arguments = ("select", small["numbers"], "--target", "y", *given, "--out", tmp_path)

@@ -447,6 +447,7 @@ _TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | 
 _PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
 _FOLDS = re.compile(r"\bvalidation=(?=\d)")
 _BESIDE = re.compile(r"\b\w+='[^']+' \((--[^()]+)\)")  # the words of both, side by side
+_QUOTED = re.compile(r"(--[\w-]+) '([\w-]+)'")
 _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
 
@@ -455,6 +456,8 @@ def as_command_line(message: str) -> str:
 
     >>> as_command_line("cv=3 is more than the 2 samples; give 2 or less.")
     '--cv 3 is more than the 2 samples; give 2 or less.'
+    >>> as_command_line("loss='huber' is for numbers.")
+    '--loss huber is for numbers.'
     >>> as_command_line("leave them out by drop=['a', 'b'].")
     'leave them out by --drop a,b.'
     >>> as_command_line("dates='parts' (--dates parts) makes parts of them.")
@@ -464,4 +467,5 @@ def as_command_line(message: str) -> str:
     from sparsepath.data.names import listing
 
     message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
+    message = _QUOTED.sub(r"\1 \2", message)
     return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)

@@ -101,7 +101,7 @@ class _GraftingCV(LinearGrafting):
         with Threads(effective_n_jobs(self.n_jobs)) as threads:
             problem = self._problem(X, Y, weights, loss, threads)
             l1s = self._values(problem, penalty)
-            with Run(self, given, X, method="grafting-cv", found=found) as run:
+            with Run(self, given, X, method="grafting", found=found) as run:
                 each = of_each_l1(options, penalty)
                 while True:
                     search = _PathErrors(l1s)

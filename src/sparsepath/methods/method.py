@@ -11,6 +11,7 @@ Estimator = str | type
 TASKS = ("regression", "classification", "survival")
 OF_NUMBERS = ("squared", "absolute", "huber", "log-cosh")  # losses of residuals, for classes too
 OF_CLASSES = ("zero-one", "balanced", "auc")
+OF_MARGINS = ("logistic", "squared-hinge")  # of a score times its class, -1 or +1
 OF_ORDERS = ("disagreement",)
 OF_COUNTS = ("poisson", "gamma", "tweedie")  # deviances of targets that are not negative
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sparsepath.methods.method import OF_CLASSES, OF_COUNTS, OF_NUMBERS, OF_ORDERS
+from sparsepath.methods.method import OF_CLASSES, OF_COUNTS, OF_MARGINS, OF_NUMBERS, OF_ORDERS
 
-LOSSES = (*OF_NUMBERS, *OF_CLASSES, *OF_ORDERS, *OF_COUNTS)
+LOSSES = (*OF_NUMBERS, *OF_CLASSES, *OF_MARGINS, *OF_ORDERS, *OF_COUNTS)
 SEARCHES = ("forward", "floating", "backward", "swap", "strong", "exact")
 STRATEGIES = ("both", "scaling", "swap")
 TUNED = "chosen by cross-validation"
@@ -90,7 +90,7 @@ OPTIONS: dict[str, Option] = {
         "loss",
         "loss",
         "{values}.",
-        default="squared; zero-one for elm-fs",
+        default="squared; logistic for grafting; zero-one for elm-fs",
         metavar="NAME",
         values=LOSSES,
     ),

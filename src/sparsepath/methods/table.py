@@ -7,7 +7,15 @@ questions about the table. A new method consists of its class and its record her
 from collections.abc import Mapping
 from typing import Any
 
-from sparsepath.methods.method import OF_CLASSES, OF_COUNTS, OF_NUMBERS, OF_ORDERS, Method, names
+from sparsepath.methods.method import (
+    OF_CLASSES,
+    OF_COUNTS,
+    OF_MARGINS,
+    OF_NUMBERS,
+    OF_ORDERS,
+    Method,
+    names,
+)
 
 
 def _dense(rows: int, columns: int) -> float:
@@ -147,7 +155,10 @@ _RECORDS = (
             "max-features choose cv standardize weights class-weight threshold groups loss l1 "
             "l2 l0 threads"
         ),
-        losses={"regression": ("squared", "huber", *OF_COUNTS)},
+        losses={
+            "regression": ("squared", "huber", *OF_COUNTS),
+            "classification": OF_MARGINS,
+        },
         streams="given",
         known_as={
             "lasso l1 lassocv logistic": (

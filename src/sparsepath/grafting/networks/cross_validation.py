@@ -75,7 +75,7 @@ class MLPGraftingCV(GrownNetworks):
             )  # fmt: skip
             states.append(state_of(grower, factors))
             whole = False
-            with Run(self, given, X, method="mlp-grafting-cv", found=found) as run:
+            with Run(self, given, X, method="mlp-grafting", found=found) as run:
                 # The first split chooses l1; on the others only that one is tried.
                 judge(task.errors, splits[:1], self.n_jobs, errors, run.tell)
                 if not run.stopped and len(splits) > 1:
