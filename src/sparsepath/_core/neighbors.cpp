@@ -3,10 +3,16 @@
 // Features and targets are rows: XT is d x n, YT is q x n. Distances are absolute differences, joined by the largest.
 // They are compared with each other and never with sums; those that are equal to nine digits count as equal, so no
 // neighbour is counted or lost by rounding. psi[m] is the digamma function of m, up to n + 1.
+//
+// Where samples are sorted by their first target, only those within a window of it can be near.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -22,10 +28,9 @@ constexpr double BELOW = 1 - 1e-9, ABOVE = 1 + 1e-9; // times a distance: those 
 constexpr double FAR = 0x1p500;                      // and its multiples, between classes: no neighbours
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-// Distances of one sample, filled up with infinity to a multiple of SKIPPED_TOGETHER.
+// Distances of one sample, and so many infinite ones that SKIPPED_TOGETHER can be read from everywhere.
 struct Distances {
-    explicit Distances(int64_t n)
-        : values((n + SKIPPED_TOGETHER - 1) / SKIPPED_TOGETHER * SKIPPED_TOGETHER, INFINITE) {}
+    explicit Distances(int64_t n) : values(n + SKIPPED_TOGETHER, INFINITE) {}
     double* data() { return values.data(); }
     const double* data() const { return values.data(); }
     int64_t size() const { return static_cast<int64_t>(values.size()); }
@@ -71,6 +76,16 @@ void distances(const Rows& rows, int64_t i, Distances& out) {
     out.values[i] = INFINITE;
 }
 
+inline int64_t lowest_bit(uint64_t bits) {
+#if defined(_MSC_VER) && !defined(__clang__)
+    unsigned long place;
+    _BitScanForward64(&place, bits);
+    return place;
+#else
+    return __builtin_ctzll(bits);
+#endif
+}
+
 // The k least of max(dx, dy) below `limit`, ascending, equals by their places; `limit` where there are fewer.
 SPARSEPATH_WIDE void find_nearest(const double* dx, const double* dy, int64_t size, int64_t k, double limit,
                                   double* near, int64_t* who) {
@@ -81,11 +96,11 @@ SPARSEPATH_WIDE void find_nearest(const double* dx, const double* dy, int64_t si
     for (int64_t start = 0; start < size; start += SKIPPED_TOGETHER) {
         const double *x = dx + start, *y = dy + start;
         const double bound = near[k - 1];
-        int64_t nearer = 0;
-#pragma omp simd reduction(+ : nearer)
-        for (int64_t j = 0; j < SKIPPED_TOGETHER; ++j) nearer += (x[j] < bound) & (y[j] < bound);
-        if (!nearer) continue;
-        for (int64_t j = 0; j < SKIPPED_TOGETHER; ++j) {
+        uint64_t nearer = 0;  // a bit for each
+#pragma omp simd reduction(| : nearer)
+        for (int64_t j = 0; j < SKIPPED_TOGETHER; ++j) nearer |= static_cast<uint64_t>((x[j] < bound) & (y[j] < bound)) << j;
+        for (; nearer; nearer &= nearer - 1) {
+            const int64_t j = lowest_bit(nearer);
             const double d = x[j] > y[j] ? x[j] : y[j];
             if (!(d < near[k - 1])) continue;
             int64_t place = k - 1;
@@ -99,17 +114,26 @@ SPARSEPATH_WIDE void find_nearest(const double* dx, const double* dy, int64_t si
     }
 }
 
+struct Range {
+    int64_t low, high;
+};
+
 // The nearest neighbours of one sample, ascending.
 struct Nearest {
     explicit Nearest(int64_t k) : distance(k, INFINITE), sample(k) {}
 
     // The farthest of the last search is a good guess at that of the next: few samples are nearer than a little more.
-    void find(const Distances& dx, const Distances& dy) {
-        const int64_t k = static_cast<int64_t>(distance.size());
-        const double limit = distance.back() < FAR ? 1.2 * distance.back() : INFINITE;
-        find_nearest(dx.data(), dy.data(), dx.size(), k, limit, distance.data(), sample.data());
-        if (distance.back() < limit || limit == INFINITE) return;
-        find_nearest(dx.data(), dy.data(), dx.size(), k, INFINITE, distance.data(), sample.data());
+    // `window` gives the range of samples that can be nearer than a limit.
+    template <class Window>
+    void find(const Distances& dx, const Distances& dy, Window window) {
+        const double guess = distance.back() < FAR ? 1.2 * distance.back() : INFINITE;
+        for (const double limit : {guess, INFINITE}) {
+            const Range near = window(limit);
+            find_nearest(dx.data() + near.low, dy.data() + near.low, near.high - near.low, distance.size(), limit,
+                         distance.data(), sample.data());
+            for (int64_t& each : sample) each += near.low;
+            if (distance.back() < limit) return;
+        }
     }
 
     std::vector<double> distance;
@@ -132,14 +156,11 @@ SPARSEPATH_WIDE Counts count_zeros(const double* dx, const double* dy, int64_t s
     return {x, y, both, 0};
 }
 
-SPARSEPATH_WIDE Counts count_below(const double* dx, const double* dy, int64_t size, double bound) {
-    int64_t x = 0, y = 0;
-#pragma omp simd reduction(+ : x, y)
-    for (int64_t j = 0; j < size; ++j) {
-        x += dx[j] < bound;
-        y += dy[j] < bound;
-    }
-    return {x, y, 0, 0};
+SPARSEPATH_WIDE int64_t count_below(const double* distances, int64_t size, double bound) {
+    int64_t below = 0;
+#pragma omp simd reduction(+ : below)
+    for (int64_t j = 0; j < size; ++j) below += distances[j] < bound;
+    return below;
 }
 
 // Samples within the rectangle with sides ex and ey, at these sides, and within eps in both.
@@ -162,7 +183,8 @@ SPARSEPATH_WIDE Counts count_rectangle(const double* dx, const double* dy, int64
 class Neighbors {
   public:
     Neighbors(ConstMatrix YT, ConstVector psi, int64_t k, int variant)
-        : YT_(YT), psi_(psi), Y_(YT_), psi(psi_.data()), n(Y_.n), k(k), variant(variant) {
+        : YT_(YT), psi_(psi), Y_(YT_), psi(psi_.data()), n(Y_.n), k(k), variant(variant),
+          sorted_(Y_.count && std::is_sorted(Y_.row(0), Y_.row(0) + n)) {
         if (static_cast<int64_t>(psi_.shape(0)) != n + 2 || k < 1)
             throw std::invalid_argument("psi has n + 2 values and k is at least 1");
     }
@@ -178,7 +200,7 @@ class Neighbors {
             for (int64_t i = low; i < high; ++i) {
                 distances(X, i, dx);
                 distances(Y_, i, dy);
-                terms[i] = term(dx, dy, near);
+                terms[i] = term(i, dx, dy, near);
             }
         });
     }
@@ -206,7 +228,7 @@ class Neighbors {
                     else
                         distances_of_row(row, i, n, dx.data());
                     dx.values[i] = INFINITE;
-                    terms[f * n + i] = term(dx, dy, near);
+                    terms[f * n + i] = term(i, dx, dy, near);
                 }
             }
         });
@@ -232,7 +254,7 @@ class Neighbors {
                 for (int64_t a = 0; a < X.count; ++a) {
                     larger(before.data(), &after[(a + 1) * n], n, dx.data());
                     dx.values[i] = INFINITE;
-                    terms[a * n + i] = term(dx, dy, near);
+                    terms[a * n + i] = term(i, dx, dy, near);
                     larger_distances(X.row(a), i, n, before.data(), before.data());
                 }
             }
@@ -253,7 +275,7 @@ class Neighbors {
         for (int64_t i = 0; i < n; ++i) {
             distances(X, i, dx);
             distances(Y_, i, dy);
-            near.find(dx, dy);
+            near.find(dx, dy, [&](double limit) { return window(i, limit); });
             for (int64_t m = 0; m < k; ++m) bounds[m] = near.distance[m] * BELOW;
             balls(dx, bounds, inside_x);
             balls(dy, bounds, inside_y);
@@ -273,6 +295,15 @@ class Neighbors {
   private:
     void check(const Rows& X, size_t length) const {
         if (X.n != n || static_cast<int64_t>(length) != n) throw std::invalid_argument("one share per sample");
+    }
+
+    // The samples whose first target can be nearer than `limit` to that of sample i.
+    Range window(int64_t i, double limit) const {
+        if (!sorted_) return {0, n};
+        const double *y = Y_.row(0), here = y[i];
+        const double* low = std::partition_point(y, y + i, [=](double each) { return here - each >= limit; });
+        const double* high = std::partition_point(y + i, y + n, [=](double each) { return each - here < limit; });
+        return {low - y, high - y};
     }
 
     // How many samples are in the ball of each radius and in none before it; the radii ascend.
@@ -301,8 +332,8 @@ class Neighbors {
     }
 
     // The share of one sample in the mutual information.
-    double term(const Distances& dx, const Distances& dy, Nearest& near) const {
-        near.find(dx, dy);
+    double term(int64_t i, const Distances& dx, const Distances& dy, Nearest& near) const {
+        near.find(dx, dy, [&](double limit) { return window(i, limit); });
         int64_t reached = k;
         while (reached > 0 && near.distance[reached - 1] >= FAR) --reached;
         if (reached == 0) return -psi[n];
@@ -323,8 +354,10 @@ class Neighbors {
         }
         const double bound = eps * BELOW;
         while (reached > 1 && near.distance[reached - 2] >= bound) --reached;
-        const Counts in = count_below(dx.data(), dy.data(), dx.size(), bound);
-        return psi[reached] - psi[in.x + 1] - psi[in.y + 1];
+        const Range near_y = window(i, bound);
+        const int64_t x = count_below(dx.data(), n, bound);
+        const int64_t y = count_below(dy.data() + near_y.low, near_y.high - near_y.low, bound);
+        return psi[reached] - psi[x + 1] - psi[y + 1];
     }
 
     ConstMatrix YT_;
@@ -333,6 +366,7 @@ class Neighbors {
     const double* psi;
     int64_t n, k;
     int variant;
+    bool sorted_;  // by the first target
 };
 
 void widen(Matrix D, ConstVector row, bool first, int n_threads) {

@@ -71,9 +71,18 @@ class Estimate:
 
     @classmethod
     def of(cls, terms: Floats) -> "Estimate":
-        n = len(terms)
+        """From the terms of all samples."""
+        return cls.each(terms[None])[0]
+
+    @classmethod
+    def each(cls, terms: Floats) -> "list[Estimate]":
+        """From the terms of all samples, one estimate for each row."""
+        n = terms.shape[1]
         shares = terms + float(digamma(n))
-        return cls(float(shares.mean()), float(shares.std(ddof=1) / np.sqrt(n)))
+        errors = shares.std(axis=1, ddof=1) / np.sqrt(n)
+        return [
+            cls(*pair) for pair in zip(shares.mean(axis=1).tolist(), errors.tolist(), strict=True)
+        ]
 
 
 class Estimator:
@@ -94,16 +103,18 @@ class Estimator:
         threads: Threads,
         use_tree: bool | None = None,
     ) -> None:
-        self.XT, self.YT, self.k, self.variant, self.threads = XT, YT, k, variant, threads
+        order = np.argsort(YT[0], kind="stable")  # then near targets are in a window
+        self.XT, self.YT = (np.ascontiguousarray(rows[:, order]) for rows in (XT, YT))
+        self.k, self.variant, self.threads = k, variant, threads
         self.n = XT.shape[1]
         self.tree = self.n > MATRIX_UP_TO if use_tree is None else use_tree
         self.psi = np.concatenate([[np.nan], digamma(np.arange(1, self.n + 2))])
         self.known: dict[frozenset[int], Estimate] = {frozenset(): Estimate(0.0, 0.0)}
-        self._target, self._nothing = Codes.rows(YT), Codes.rows(XT[:0])
+        self._target, self._nothing = Codes.rows(self.YT), Codes.rows(self.XT[:0])
         self._columns: dict[int, Codes] = {}
         self._kept: tuple[int, ...] = ()
         self._distances: Floats | None = None
-        self._loops = core.Neighbors(YT, self.psi, k, variant)
+        self._loops = core.Neighbors(self.YT, self.psi, k, variant)
 
     def of(self, subset: Sequence[int]) -> Estimate:
         """Mutual information of a subset."""
@@ -125,8 +136,8 @@ class Estimator:
             D = self._matrix(tuple(sorted(subset)))
             out = np.empty((len(new), self.n))
             self._loops.additions(D, self.XT, np.array(new), out, self.threads.n_threads)
-            for i, terms in zip(new, out, strict=True):
-                self.known[frozenset((*subset, i))] = Estimate.of(terms)
+            for i, estimate in zip(new, Estimate.each(out), strict=True):
+                self.known[frozenset((*subset, i))] = estimate
         return [self.known[key] for key in keys]
 
     def removals(self, subset: Sequence[int]) -> list[Estimate]:
@@ -138,8 +149,8 @@ class Estimator:
         if any(key not in self.known for key in keys):
             out = np.empty((len(subset), self.n))
             self._loops.removals(self.XT[list(subset)], out, self.threads.n_threads)
-            for key, terms in zip(keys, out, strict=True):
-                self.known.setdefault(key, Estimate.of(terms))
+            for key, estimate in zip(keys, Estimate.each(out), strict=True):
+                self.known.setdefault(key, estimate)
         return [self.known[key] for key in keys]
 
     def _by_tables(self, keys: Sequence[frozenset[int]]) -> None:
