@@ -29,7 +29,6 @@ from sparsepath.rls import ZeroOneByIndex
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
 from sparsepath.rls.engines import make_design
-from sparsepath.rls.pairs.model import PairModel
 from sparsepath.rls.pairs.queries import Order
 from sparsepath.rls.parameters import SearchSpec
 from sparsepath.rls.update import Update
@@ -348,24 +347,6 @@ def test_auc_by_pairs_against_refits(seed, how, alpha, fit_intercept, weighted):
     error = twin.auc_leave_pair_out
     judge = Judge(X, y[:, None], alpha, "auc", fit_intercept, sw=weights, error=error)
     CHECKS[how](trail, judge, size)
-
-
-@pytest.mark.parametrize("coarse", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("scale", [1.0, 1e-7])
-def test_pairs_of_two_classes_are_counted_alike(coarse, fit_intercept, scale):
-    """By the loop for weights of one, and by that for any."""
-    for seed in range(4):
-        X, y, _ = labelled(seed, m=41, n=9, coarse=coarse)
-        model = PairModel(design_of(scale * X, fit_intercept=fit_intercept), y[:, None], 1.0)
-        for i in (4, 1, 7):
-            model.add(i)
-        which = np.array([0, 2, 3, 5, 6, 8])
-        found = model.additions(which), model.errors_without()
-        assert model._pairs.even
-        model._pairs.even = False
-        for one, other in zip(found, (model.additions(which), model.errors_without()), strict=True):
-            assert_array_equal(one, other)
 
 
 @examples(20)

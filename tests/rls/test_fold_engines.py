@@ -223,7 +223,7 @@ def test_pairs_in_the_wrong_order(seed, m, targets, queries, weighted, scores):
     assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("m", [30, 100, 400])  # compared, by buckets, by buckets
+@pytest.mark.parametrize("m", [30, 400])
 @pytest.mark.parametrize("spread", [0.0, 1.0, 12.0])  # the last is too skewed for buckets
 @pytest.mark.parametrize("blur", [0.0, 0.05])
 def test_pairs_of_two_classes_in_the_wrong_order(m, spread, blur):
@@ -236,7 +236,7 @@ def test_pairs_of_two_classes_in_the_wrong_order(m, spread, blur):
     assert_array_equal(order.wrong(scores, np.full(3, blur)), expected)
 
 
-@pytest.mark.parametrize("m", [60, 500, 2000])  # with few rows many candidates are compared at once
+@pytest.mark.parametrize("m", [60, 2000])
 def test_the_order_of_scores_is_judged_alike_for_one_model_and_for_many(m):
     rng = np.random.default_rng(m)
     X = np.round(rng.standard_normal((m, 70)), 1)

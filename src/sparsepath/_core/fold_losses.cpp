@@ -17,7 +17,6 @@ namespace sparsepath {
 namespace {
 
 constexpr int64_t TILE = 256;          // columns that are judged together
-constexpr int64_t COMPARED_TILE = 64;  // and whose scores are compared
 
 template <class Loss>
 inline void add_costs(Loss loss, double e, double v, const double* d, const double* omega, int64_t n,
@@ -48,11 +47,6 @@ void add_losses(HuberLoss loss, double e, double v, const double* d, const doubl
 }
 void add_losses(LogCoshLoss loss, double e, double v, const double* d, const double* omega, int64_t n, double* out) {
     for (int64_t i = 0; i < n; ++i) out[i] += v * loss(e - omega[i] * d[i], 0.0, 0.0);
-}
-
-SPARSEPATH_WIDE void score(double e, const double* d, const double* omega, int64_t n, double* SPARSEPATH_RESTRICT out) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) out[i] = omega[i] * d[i] - e;
 }
 
 // A mistake of a +-1 target: y e >= 1 - y blur; no decision is the first class.
@@ -201,20 +195,6 @@ void FoldLosses::current(double blur, double* out) const {
     for (int64_t f = 0; f < rows_->splits(); ++f) judge(f, {nothing.data(), 1, 1, nothing.data(), &blur}, out + f);
 }
 
-// Pairs in the wrong order in split f, some models at a time so that their scores stay in the fastest cache.
-void FoldLosses::compare_orders(int64_t f, const Models& models, double* out) const {
-    const int64_t first = rows_->starts[f], rows = rows_->starts[f + 1] - first;
-    std::vector<double> scores(rows * COMPARED_TILE);
-    for (int64_t begin = 0; begin < models.count; begin += COMPARED_TILE) {
-        const int64_t some = std::min(COMPARED_TILE, models.count - begin);
-        for (int64_t r = 0; r < rows; ++r)
-            score(e_[first + r], models.d + (first + r) * models.stride + begin,
-                  models.omega + f * T * models.count + begin, some, &scores[r * some]);
-        compare_pairs(rows_->orders[f], scores.data(), models.blur + begin, some, out + begin);
-    }
-    for (int64_t i = 0; i < models.count; ++i) out[i] *= rows_->weight[f];
-}
-
 // The loss of some models on the test rows of split f.
 void FoldLosses::judge(int64_t f, const Models& models, double* out) const {
     const int64_t first = rows_->starts[f], last = rows_->starts[f + 1], R = rows_->count(), count = models.count;
@@ -222,7 +202,6 @@ void FoldLosses::judge(int64_t f, const Models& models, double* out) const {
     if (!rows_->orders.empty()) {
         const Order& order = rows_->orders[f];
         const int64_t rows = last - first;
-        if (order.larger >= 0 && rows <= COMPARED) return compare_orders(f, models, out);
         Disorder wrong(order);
         std::vector<double> scores(count * rows);
         for (int64_t r = 0; r < rows; ++r)

@@ -59,7 +59,6 @@ public:
 
 private:
     void judge(int64_t f, const Models& models, double* out) const;
-    void compare_orders(int64_t f, const Models& models, double* out) const;
     void catch_up(int64_t begin, int64_t end);
     void fill(const Folds& folds, const double* strip, int64_t width, int64_t first, int64_t begin, int64_t count,
               double* out) const;

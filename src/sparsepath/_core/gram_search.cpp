@@ -29,7 +29,9 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "leave_one_out.hpp"
 #include "rows.hpp"
+#include "ties.hpp"
 #include "vectors.hpp"
 
 namespace sparsepath {
@@ -41,6 +43,10 @@ constexpr double SLIGHT = 1e-6;     // part of a column that is left, below whic
 constexpr double SOUND = 1e-4;      // part of a column that is left, from which products give its row to the last digits
 constexpr double SURE_PART = 0.99;  // of what leverage adds to a bound; the rest is more than rounding
 constexpr double TURN_ROUNDING = 1e-14;  // part of u'u that may be rounding
+constexpr double KNOWN_WELL = 1e-6;  // rounding of a product over the pivot up to which it may serve,
+constexpr double SURELY = 1e-8;      // up to which it may judge a candidate; the margin is wide,
+constexpr double TRUSTED = 0.1;      // and up to which it may bound the criterion
+constexpr double ONCE_MORE = 0.25;   // part of a square that is left, below which a column is projected once more
 
 // Memory that searches use one after another: fresh memory costs more than what they write to it.
 class Space {
@@ -84,20 +90,15 @@ struct Products {
     ConstMatrix start;
 };
 
-// Targets by samples, 1 - leverage of the empty model, sample weights, penalty, the largest size, eligible features.
+// Targets by samples, 1 - leverage of the empty model, sample weights, penalty, the largest size, eligible features, and
+// how many rows of candidates are kept.
 struct Problem {
     ConstMatrix y;
     ConstVector p, weights;
     double alpha;
     int64_t size;
     Mask allowed;
-};
-
-struct Guards {
-    double room, tie, tie_floor, vanished, rounding;
-    double known_well, surely, trusted;  // rounding of a product over the pivot up to which it may serve, judge or bound
-    double once_more;                    // part of a square that is left, below which a column is projected once more
-    int64_t kept;                        // rows of candidates that are kept
+    int64_t kept;
 };
 
 SPARSEPATH_WIDE void column(const double* SPARSEPATH_RESTRICT x, const double* SPARSEPATH_RESTRICT g, double mean, double left,
@@ -113,7 +114,7 @@ SPARSEPATH_WIDE double sum(const double* a, int64_t n) {
 }
 
 // p <- p - z^2 / pivot, q = z / root and inverse = 1/p; how many samples have no room in p.
-SPARSEPATH_WIDE double shrink(const double* SPARSEPATH_RESTRICT z, double pivot, double room, double* SPARSEPATH_RESTRICT p,
+SPARSEPATH_WIDE double shrink(const double* SPARSEPATH_RESTRICT z, double pivot, double* SPARSEPATH_RESTRICT p,
                               double* SPARSEPATH_RESTRICT q, double* SPARSEPATH_RESTRICT inverse, int64_t n) {
     const double root = 1.0 / std::sqrt(pivot);
     double tight = 0;
@@ -121,8 +122,8 @@ SPARSEPATH_WIDE double shrink(const double* SPARSEPATH_RESTRICT z, double pivot,
     for (int64_t j = 0; j < n; ++j) {
         q[j] = z[j] * root;
         p[j] -= q[j] * q[j];
-        inverse[j] = 1.0 / (p[j] > room ? p[j] : room);
-        tight += p[j] <= room ? 1.0 : 0.0;
+        inverse[j] = 1.0 / (p[j] > ROOM ? p[j] : ROOM);
+        tight += p[j] <= ROOM ? 1.0 : 0.0;
     }
     return tight;
 }
@@ -236,8 +237,8 @@ struct Judged {
 };
 SPARSEPATH_WIDE void judge_first(const double* SPARSEPATH_RESTRICT z, double inverse, double tau,
                                  const double* SPARSEPATH_RESTRICT r, const double* SPARSEPATH_RESTRICT p,
-                                 const double* SPARSEPATH_RESTRICT w, double room, double* SPARSEPATH_RESTRICT left,
-                                 Judged& sums, int64_t n) {
+                                 const double* SPARSEPATH_RESTRICT w, double* SPARSEPATH_RESTRICT left, Judged& sums,
+                                 int64_t n) {
     double total = 0, tight = 0, heavy = 0, fourth = 0, zz = 0, zr = 0;
 #pragma omp simd reduction(+ : total, tight, heavy, fourth, zz, zr)
     for (int64_t j = 0; j < n; ++j) {
@@ -247,7 +248,7 @@ SPARSEPATH_WIDE void judge_first(const double* SPARSEPATH_RESTRICT z, double inv
         heavy += square * (w[j] * w[j]);
         fourth += square * square;
         left[j] = here;
-        tight += here <= room ? 1.0 : 0.0;
+        tight += here <= ROOM ? 1.0 : 0.0;
         const double e = (r[j] - z[j] * tau) / here;
         total += e * e;
     }
@@ -286,7 +287,7 @@ SPARSEPATH_WIDE double weigh(const double* SPARSEPATH_RESTRICT g, const double* 
 
 class GramSearch {
 public:
-    GramSearch(Columns columns, Products products, Problem problem, Guards guards, std::shared_ptr<Space> space);
+    GramSearch(Columns columns, Products products, Problem problem, std::shared_ptr<Space> space);
 
     // Choose features until there are `until`; whether there may be more.
     bool advance(int64_t until);
@@ -300,7 +301,7 @@ public:
 private:
     double squares(int64_t i) const { return columns_.squares.data()[i]; }
     double scale(int64_t i) const { return columns_.scales.data()[i]; }
-    double unit(int64_t i) const { return guards_.rounding * columns_.sizes.data()[i]; }
+    double unit(int64_t i) const { return ROUNDING * columns_.sizes.data()[i]; }
     double doubt(int64_t i) const { return 2.0 * unit(i) * std::sqrt(squares(i)); }
     double remaining(int64_t i) const { return std::max(std::max(s_[i], 0.0) - alpha_ * b2_[i], 0.0); }
     double raw_product(int64_t i, const double* v, double total) const {
@@ -329,7 +330,6 @@ private:
     Columns columns_;
     Products products_;
     Problem problem_;
-    Guards guards_;
     double alpha_;
     bool binary_ = true;                           // whether all weights are zero or one
     std::vector<const double*> x_, rows_;
@@ -353,7 +353,7 @@ private:
     double least_ = INF, most_ = INF;
 };
 
-GramSearch::GramSearch(Columns columns, Products products, Problem problem, Guards guards, std::shared_ptr<Space> space)
+GramSearch::GramSearch(Columns columns, Products products, Problem problem, std::shared_ptr<Space> space)
     : n(static_cast<int64_t>(columns.X.shape(0))),
       m(static_cast<int64_t>(columns.X.shape(1))),
       T(static_cast<int64_t>(problem.y.shape(0))),
@@ -366,7 +366,6 @@ GramSearch::GramSearch(Columns columns, Products products, Problem problem, Guar
       columns_(std::move(columns)),
       products_(std::move(products)),
       problem_(std::move(problem)),
-      guards_(guards),
       alpha_(problem_.alpha),
       x_(row_pointers(columns_.X)),
       space_(std::move(space)),
@@ -394,7 +393,7 @@ GramSearch::GramSearch(Columns columns, Products products, Problem problem, Guar
       tau_(T),
       step_(T),
       inner_(size),
-      owner_(std::min(guards.kept, n), -1),
+      owner_(std::min(problem_.kept, n), -1),
       place_(n, -1),
       done_(n) {
     const double* weights = problem_.weights.data();
@@ -444,8 +443,8 @@ void GramSearch::begin() {
 
 // What is as long as the samples, after z with this pivot came in: all in one pass, strip by strip. `step_` is by target.
 void GramSearch::update(const double* z, double pivot, double* q) {
-    const double room = guards_.room, share = room_left_ / counted_;
-    beta_ = share > room ? 1.0 / (share * share) : 1.0;
+    const double share = room_left_ / counted_;
+    beta_ = share > ROOM ? 1.0 / (share * share) : 1.0;
     double tight = 0, inverse[STRIP], losses[STRIP], squares[STRIP];
     std::vector<TargetSums> sums(static_cast<size_t>(T));
     Spikes spiked;
@@ -455,7 +454,7 @@ void GramSearch::update(const double* z, double pivot, double* q) {
     const double about = k > 0 && errors[k - 1] < INF ? errors[k - 1] / weight_ : rr_ / weight_;
     for (int64_t low = 0; low < m; low += STRIP) {
         const int64_t here = std::min(STRIP, m - low);
-        tight += shrink(z + low, pivot, room, &p_[low], q + low, inverse, here);
+        tight += shrink(z + low, pivot, &p_[low], q + low, inverse, here);
         std::fill_n(losses, here, 0.0);
         std::fill_n(squares, here, 0.0);
         for (int64_t o = 0; o < T; ++o)
@@ -514,7 +513,7 @@ void GramSearch::bound_all() {
 // By how much leverage raises a bound at least, from what was known of the candidate when it was judged.
 double GramSearch::lift(int64_t i) const {
     const double pivot = alpha_ + s_[i];
-    if (!(known_[i].heavy > 0.0 && doubt(i) <= guards_.known_well * pivot)) return 0.0;
+    if (!(known_[i].heavy > 0.0 && doubt(i) <= KNOWN_WELL * pivot)) return 0.0;
     double square = 0;
     for (int64_t o = 0; o < T; ++o) square += c_[o * n + i] * c_[o * n + i];
     return lift_by(known_[i], narrow_, std::sqrt(square) / pivot, pivot);
@@ -523,7 +522,7 @@ double GramSearch::lift(int64_t i) const {
 // A lower bound of the criterion, less its rounding; h is known up to what is `unsure`.
 double GramSearch::bound(int64_t i, const double* unsure) const {
     const double q = remaining(i), s_error = doubt(i), pivot = std::max(s_[i], 0.0) + alpha_;
-    if (!(s_error <= guards_.trusted * pivot)) return -INF;
+    if (!(s_error <= TRUSTED * pivot)) return -INF;
     double value = ur_ + lifts_[i];
     for (int64_t o = 0; o < T; ++o) {
         const double h = h_[o * n + i], tau = c_[o * n + i] / pivot, length = std::abs(tau);
@@ -548,7 +547,7 @@ void GramSearch::refine(int64_t i) {
         for (int64_t j = 0; j < (at_hand ? 0 : k); ++j) h -= t_[j * n + i] * zu_[o * size + j];
         h_[o * n + i] = h;
     }
-    if (known_[i].fourth == 0.0 && doubt(i) <= guards_.known_well * (alpha_ + s_[i])) {
+    if (known_[i].fourth == 0.0 && doubt(i) <= KNOWN_WELL * (alpha_ + s_[i])) {
         const double away = std::sqrt(std::max(squares(i) - s_[i], 0.0) + doubt(i));  // at least |x - z|
         Norms whole;
         read(i, D_, 0, m);
@@ -578,9 +577,9 @@ void GramSearch::judge(int64_t i) {
     find_place(i);
     double *z = kept(i), left[STRIP];
     const double known = s_[i] + alpha_;
-    bool followed = doubt(i) <= guards_.surely * known;  // s and c are as exact as sums over the row
-    for (int64_t o = 0; o < T; ++o) followed &= unit(i) * norms_[o] <= guards_.surely * std::abs(c_[o * n + i]);
-    const bool by_products = doubt(i) <= guards_.known_well * known, fresh = done_[i] < 0;
+    bool followed = doubt(i) <= SURELY * known;  // s and c are as exact as sums over the row
+    for (int64_t o = 0; o < T; ++o) followed &= unit(i) * norms_[o] <= SURELY * std::abs(c_[o * n + i]);
+    const bool by_products = doubt(i) <= KNOWN_WELL * known, fresh = done_[i] < 0;
     const int64_t from = fresh ? 0 : done_[i];
     auto bring_up = [&](int64_t low, int64_t high) {
         if (fresh) read(i, z, low, high);
@@ -607,7 +606,7 @@ void GramSearch::judge(int64_t i) {
     for (int64_t low = 0; low < m; low += STRIP) {
         const int64_t high = std::min(m, low + STRIP);
         if (by_products && followed) bring_up(low, high);
-        judge_first(z + low, 1.0 / pivot, tau_[0], &V_[low], &p_[low], &w_[low], guards_.room, left, now, high - low);
+        judge_first(z + low, 1.0 / pivot, tau_[0], &V_[low], &p_[low], &w_[low], left, now, high - low);
         for (int64_t o = 1; o < T; ++o) {
             const Further more = judge_more(z + low, tau_[o], &V_[o * width + low], left, high - low);
             now.total += more.total;
@@ -620,7 +619,7 @@ void GramSearch::judge(int64_t i) {
     values_[i] = now.tight == 0.0 ? now.total : INF;
     if (values_[i] < least_) {
         least_ = values_[i];
-        most_ = least_ + guards_.tie * least_ + guards_.tie_floor * empty_;
+        most_ = ties::limit(least_, empty_);
     }
 }
 
@@ -634,7 +633,7 @@ double GramSearch::project(double* z) {
         for (int64_t i = 0; i < k; ++i) inner_[i] += alpha_ * dot(row(i) + m, z + m, k);
         subtract_all(z, rows_.data(), inner_.data(), 1, k, m + k);
         left = dot(z, z, m) + alpha_ * dot(z + m, z + m, k);
-        if (left > guards_.once_more * before) break;
+        if (left > ONCE_MORE * before) break;
     }
     return left + alpha_;
 }
@@ -644,7 +643,7 @@ double GramSearch::project(double* z) {
 void GramSearch::choose(int64_t chosen) {
     double* z = D_;
     double pivot = pivots_[chosen];
-    sound_ &= pivot > SOUND * squares(chosen) && doubt(chosen) <= guards_.surely * pivot;
+    sound_ &= pivot > SOUND * squares(chosen) && doubt(chosen) <= SURELY * pivot;
     if (sound_ && place_[chosen] >= 0) {
         z = kept(chosen);
     } else {
@@ -715,7 +714,7 @@ void GramSearch::take_products(int64_t chosen, const double* z, bool slight) {
 
 bool GramSearch::advance(int64_t until) {
     if (!begun_) begin();
-    const double nothing = guards_.vanished * guards_.vanished * everything_;
+    const double nothing = VANISHED * VANISHED * everything_;
     while (k < until && rr_ > nothing) {
         prepare_step();
         bound_all();
@@ -756,11 +755,8 @@ void bind_gram_search(nb::module_& m) {
         .def(nb::init<ConstMatrix, ConstMatrix, ConstVector, ConstVector, Indices, Indices, ConstMatrix>(), "G"_a, "H"_a, "e"_a,
              "f"_a, "row_of"_a, "again"_a, "start"_a);
     nb::class_<Problem>(m, "Problem", "Targets by samples, 1 - leverage, weights, penalty, size and eligible features.")
-        .def(nb::init<ConstMatrix, ConstVector, ConstVector, double, int64_t, Mask>(), "y"_a, "p"_a, "weights"_a, "alpha"_a,
-             "size"_a, "allowed"_a);
-    nb::class_<Guards>(m, "Guards", "Limits of rounding; see gram_search.py.")
-        .def(nb::init<double, double, double, double, double, double, double, double, double, int64_t>(), "room"_a, "tie"_a,
-             "tie_floor"_a, "vanished"_a, "rounding"_a, "known_well"_a, "surely"_a, "trusted"_a, "once_more"_a, "kept"_a);
+        .def(nb::init<ConstMatrix, ConstVector, ConstVector, double, int64_t, Mask, int64_t>(), "y"_a, "p"_a, "weights"_a,
+             "alpha"_a, "size"_a, "allowed"_a, "kept"_a);
     m.def("lift", [](double heavy, double fourth, const ConstVector& t, const ConstVector& heavy_rows,
                      const ConstVector& fourth_rows, const ConstVector& turns, double narrow, double tau, double pivot) {
         Norms known{heavy, fourth};
@@ -777,8 +773,7 @@ void bind_gram_search(nb::module_& m) {
           "Update w = |r| p^-3/2 in place; return |change|_4, the largest, and min(p)^-3/2.");
     nb::class_<Space>(m, "Space", "Memory that searches use one after another.").def(nb::init<>());
     nb::class_<GramSearch>(m, "GramSearch", "A forward search from products of columns and bounds.")
-        .def(nb::init<Columns, Products, Problem, Guards, std::shared_ptr<Space>>(), "columns"_a, "products"_a, "problem"_a,
-             "guards"_a, "space"_a)
+        .def(nb::init<Columns, Products, Problem, std::shared_ptr<Space>>(), "columns"_a, "products"_a, "problem"_a, "space"_a)
         .def("advance", &GramSearch::advance, "until"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Choose features until there are so many; whether there may be more.")
         .def_ro("size", &GramSearch::k, "How many features are chosen.")

@@ -21,12 +21,7 @@ class Problem:
     Targets by samples, 1 - leverage, weights, penalty, size and eligible features.
     """
 
-    def __init__(self, y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], alpha: float, size: int, allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
-
-class Guards:
-    """Limits of rounding; see gram_search.py."""
-
-    def __init__(self, room: float, tie: float, tie_floor: float, vanished: float, rounding: float, known_well: float, surely: float, trusted: float, once_more: float, kept: int) -> None: ...
+    def __init__(self, y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], alpha: float, size: int, allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: int) -> None: ...
 
 def lift(heavy: float, fourth: float, t: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], heavy_rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fourth_rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], turns: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], narrow: float, tau: float, pivot: float) -> float:
     """
@@ -46,7 +41,7 @@ class Space:
 class GramSearch:
     """A forward search from products of columns and bounds."""
 
-    def __init__(self, columns: Columns, products: Products, problem: Problem, guards: Guards, space: Space) -> None: ...
+    def __init__(self, columns: Columns, products: Products, problem: Problem, space: Space) -> None: ...
 
     def advance(self, until: int) -> bool:
         """Choose features until there are so many; whether there may be more."""

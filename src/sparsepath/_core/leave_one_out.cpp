@@ -89,19 +89,7 @@ struct Weighted {
 };
 
 // Sum of the losses of (r - z tau) / (p - z^2 inverse); infinite if nothing is left of a p.
-template <class Loss>
-SPARSEPATH_WIDE double total_loss(Loss loss, const double* z, double tau, double inverse, const double* r,
-                                  const double* p, int64_t m) {
-    double total = 0.0, least = INF;
-#pragma omp simd reduction(+ : total) reduction(min : least)
-    for (int64_t i = 0; i < m; ++i) {
-        const double x = z[i], left = p[i] - x * x * inverse;
-        total += loss(i, (r[i] - x * tau) / left);
-        least = left < least ? left : least;
-    }
-    return least > ROOM ? total : INF;
-}
-
+// Sum of the losses of (r - z tau) / (p - z^2 inverse) over samples and targets; infinite if nothing is left of a p.
 template <class Loss>
 SPARSEPATH_WIDE double total_losses(Loss loss, const double* z, const double* tau, double inverse, const double* r,
                                     int64_t r_stride, const double* p, int64_t m, int64_t T) {
@@ -124,29 +112,8 @@ SPARSEPATH_WIDE double total_losses(Loss loss, const double* z, const double* ta
     return least > ROOM ? total : INF;
 }
 
-template <class Loss>
-double total_of(Loss loss, const double* z, const double* tau, double inverse, const double* r, int64_t r_stride,
-                const double* p, int64_t m, int64_t T) {
-    if (T == 1) return total_loss<Loss>(loss, z, tau[0], inverse, r, p, m);
-    return total_losses<Loss>(loss, z, tau, inverse, r, r_stride, p, m, T);
-}
-
-// Weight of the samples with y = +-1 that get the other class: y r / g >= p - y blur, no decision is the first class.
-SPARSEPATH_WIDE double wrong_signs(const double* z, double tau, double inverse, const double* r, const double* p,
-                                   const LossSpec& spec, double blur, int64_t m) {
-    const double *weight = spec.weight.data(), *scale = spec.scale.data(), *y = spec.label.data();
-    double total = 0.0, least = INF;
-#pragma omp simd reduction(+ : total) reduction(min : least)
-    for (int64_t i = 0; i < m; ++i) {
-        const double x = z[i], left = p[i] - x * x * inverse;
-        total += y[i] * scale[i] * (r[i] - x * tau) - left >= -y[i] * blur ? weight[i] : 0.0;
-        least = left < least ? left : least;
-    }
-    return least > ROOM ? total : INF;
-}
-
 // Weight of the samples whose own class does not win: (r_own - r) / g >= 2 p - blur for an earlier class, + blur for a
-// later one: of equal scores the first wins.
+// later one: of equal scores the first wins. With y = +-1: 2 y r / g >= 2 p - 2 y blur.
 SPARSEPATH_WIDE double wrong_classes(const double* z, const double* tau, double inverse, const double* r,
                                      int64_t r_stride, const double* p, const LossSpec& spec, double blur, int64_t m,
                                      int64_t T) {
@@ -156,7 +123,15 @@ SPARSEPATH_WIDE double wrong_classes(const double* z, const double* tau, double 
         const double *x = z + first, *label = spec.label.data() + first, *scale = spec.scale.data() + first;
         const double *before = p + first, *weight = spec.weight.data() + first;
         for (int64_t i = 0; i < count; ++i) own[i] = 0.0, other[i] = INF;
-        for (int64_t t = 0; t < T; ++t) {
+        if (T == 1) {
+            const double step = tau[0], *residual = r + first;
+#pragma omp simd
+            for (int64_t i = 0; i < count; ++i) {
+                own[i] = 2.0 * label[i] * scale[i] * (residual[i] - x[i] * step);
+                other[i] = -2.0 * label[i] * blur;
+            }
+        }
+        for (int64_t t = 0; t < (T == 1 ? 0 : T); ++t) {
             const double step = tau[t], *residual = r + t * r_stride + first, which = static_cast<double>(t);
 #pragma omp simd
             for (int64_t i = 0; i < count; ++i) {
@@ -243,16 +218,15 @@ double LeaveOneOut::judge(const double* z, const double* tau, double inverse, co
         return std::visit(
             [&](auto loss) {
                 const Weighted<decltype(loss)> cost{loss, loss_.weight.data(), loss_.scale.data()};
-                return total_of(cost, z, tau, inverse, r, r_stride, p, m, T);
+                return total_losses(cost, z, tau, inverse, r, r_stride, p, m, T);
             },
             loss_.loss);
-    if (T == 1) return wrong_signs(z, tau[0], inverse, r, p, loss_, blur, m);
     return wrong_classes(z, tau, inverse, r, r_stride, p, loss_, blur, m, T);
 }
 
 double LeaveOneOut::judge_squared(const double* z, const double* tau, double inverse, const double* r, int64_t r_stride,
                                   const double* p) const {
-    return total_of(PlainSquare{}, z, tau, inverse, r, r_stride, p, m, T) / total;
+    return total_losses(PlainSquare{}, z, tau, inverse, r, r_stride, p, m, T) / total;
 }
 
 // The criterion with a feature added.

@@ -9,48 +9,7 @@
 namespace sparsepath {
 namespace {
 
-constexpr int64_t FEW = 64;        // rows up to which comparing every pair is faster than buckets
 constexpr int64_t CROWDED = 8;     // mean square of the rows in a bucket beyond which buckets do not help
-
-SPARSEPATH_WIDE double compared(const double* scores, int64_t larger, int64_t rows, double blur) {
-    double total = 0.0;
-    for (int64_t j = larger; j < rows; ++j) {
-        const double low = scores[j] - blur, high = scores[j] + blur;
-        double below = 0.0, up_to = 0.0;
-#pragma omp simd reduction(+ : below, up_to)
-        for (int64_t i = 0; i < larger; ++i) {
-            below += scores[i] < low ? 1.0 : 0.0;
-            up_to += scores[i] <= high ? 1.0 : 0.0;
-        }
-        total += below + up_to;
-    }
-    return 0.5 * total;
-}
-
-// The scores of one row of the smaller target against those of some rows of the larger one.
-SPARSEPATH_WIDE void compare_row(const double* larger, int64_t rows, const double* score, const double* blur, int64_t n,
-                                 double* SPARSEPATH_RESTRICT out) {
-    int64_t j = 0;
-    for (; j + 4 <= rows; j += 4) {
-        const double *a = larger + j * n, *b = a + n, *c = b + n, *d = c + n;
-#pragma omp simd
-        for (int64_t i = 0; i < n; ++i) {
-            const double low = score[i] - blur[i], high = score[i] + blur[i];
-            out[i] += ((a[i] < low ? 0.5 : 0.0) + (a[i] <= high ? 0.5 : 0.0)) +
-                      ((b[i] < low ? 0.5 : 0.0) + (b[i] <= high ? 0.5 : 0.0)) +
-                      ((c[i] < low ? 0.5 : 0.0) + (c[i] <= high ? 0.5 : 0.0)) +
-                      ((d[i] < low ? 0.5 : 0.0) + (d[i] <= high ? 0.5 : 0.0));
-        }
-    }
-    for (; j < rows; ++j) {
-        const double* a = larger + j * n;
-#pragma omp simd
-        for (int64_t i = 0; i < n; ++i) {
-            const double low = score[i] - blur[i], high = score[i] + blur[i];
-            out[i] += (a[i] < low ? 0.5 : 0.0) + (a[i] <= high ? 0.5 : 0.0);
-        }
-    }
-}
 
 SPARSEPATH_WIDE void range_of(const double* x, int64_t n, double& low, double& high) {
     double least = x[0], most = x[0];
@@ -79,17 +38,8 @@ double before(const std::vector<double>& tree, int64_t place) {
 
 }  // namespace
 
-void compare_pairs(const Order& order, const double* scores, const double* blur, int64_t count, double* out) {
-    std::fill_n(out, count, 0.0);
-    for (int64_t j = order.larger; j < order.rows(); ++j)
-        compare_row(scores, order.larger, scores + j * count, blur, count, out);
-}
-
 double Disorder::operator()(const double* scores, double blur) {
-    if (order_.larger >= 0) {
-        if (order_.rows() <= FEW) return compared(scores, order_.larger, order_.rows(), blur);
-        return fill_buckets(scores) ? by_buckets(scores, blur) : by_search(scores, blur);
-    }
+    if (order_.larger >= 0 && fill_buckets(scores)) return by_buckets(scores, blur);
     double total = 0.0;
     int64_t begin = 0;
     for (int64_t end : order_.ends) {
@@ -144,17 +94,6 @@ double Disorder::by_buckets(const double* scores, double blur) const {
         }
         for (int32_t i = starts_[first]; i < starts_[first + 1]; ++i) total += sorted_[i] < least;
         for (int32_t i = starts_[last]; i < starts_[last + 1]; ++i) total += sorted_[i] <= most;
-    }
-    return 0.5 * static_cast<double>(total);
-}
-
-double Disorder::by_search(const double* scores, double blur) {
-    sorted_.assign(scores, scores + order_.larger);
-    std::sort(sorted_.begin(), sorted_.end());
-    int64_t total = 0;
-    for (int64_t j = order_.larger; j < order_.rows(); ++j) {
-        total += std::lower_bound(sorted_.begin(), sorted_.end(), scores[j] - blur) - sorted_.begin();
-        total += std::upper_bound(sorted_.begin(), sorted_.end(), scores[j] + blur) - sorted_.begin();
     }
     return 0.5 * static_cast<double>(total);
 }

@@ -6,8 +6,9 @@
 //
 // Each of the two sums is taken in the order of the scores: the weights met so far are kept by target in a tree of sums
 // (Fenwick), and a row reads the weight of those with larger targets in log time. With two targets and unit weights the
-// rows of the larger target are put into buckets of equal width instead, as many as there are rows: the number of scores
-// below another is that of all buckets before its own, and of those in its own that are below it. Scores that differ by
+// rows of the larger target are put into buckets of equal width instead, as many as there are rows, unless these are
+// crowded: the number of scores below another is that of all buckets before its own, and of those in its own that are
+// below it. Scores that differ by
 // no more than a blur are equal.
 #pragma once
 
@@ -27,12 +28,6 @@ struct Order {
     int64_t rows() const { return static_cast<int64_t>(weights.size()); }
 };
 
-// Rows of two targets and unit weights up to which every pair is compared, for many models at a time.
-constexpr int64_t COMPARED = 160;
-
-// Half the pairs in the wrong order plus half of those not in the right one, of `count` models: scores are rows x count.
-void compare_pairs(const Order& order, const double* scores, const double* blur, int64_t count, double* out);
-
 class Disorder {
 public:
     explicit Disorder(const Order& order) : order_(order) {}
@@ -43,7 +38,6 @@ public:
 private:
     bool fill_buckets(const double* scores);
     double by_buckets(const double* scores, double blur) const;
-    double by_search(const double* scores, double blur);
     double by_sums(const double* scores, const int64_t* depth, const double* w, int64_t count, double blur);
 
     const Order& order_;

@@ -27,7 +27,6 @@ struct Pairs {
     double share;                     // one over the weight of all samples, zero without an intercept
     int64_t stop, begin;
     double room;                      // a determinant up to this leaves nothing out
-    bool even;                        // whether all weights are one
 
     int64_t size() const { return static_cast<int64_t>(y.size()); }
 };
@@ -127,54 +126,6 @@ double sum_pairs(const Pairs& pairs, const double* H, const double* F, Change ch
     return least > pairs.room ? total : INF;
 }
 
-// The same by order for two classes and weights of one. With x = H_ij, q = p - share and a = F - h y, the terms are
-//
-//     a_i q_j - a_j q_i - share (y_i + y_j) (h_i - h_j) + x ((a_j - y_j q_j) - (a_i - y_i q_i) - x (y_i - y_j)).
-struct ClassSample {
-    double z, q, a, level, lead, p;
-};
-struct ClassSamples {
-    const double *z, *q, *a, *level, *back;
-};
-SPARSEPATH_WIDE void count_row(ClassSample i, ClassSamples of, const double* H, double share, double apart, double blur,
-                               int64_t n, double& wrong, double& tightest) {
-    double total = 0.0, least = INF;
-#pragma omp simd reduction(+ : total) reduction(min : least)
-    for (int64_t j = 0; j < n; ++j) {
-        const double x = H[j] + i.z * of.z[j], cross = share + x;
-        const double det = i.p * (of.q[j] + share) - cross * cross;
-        double gap = (i.level - of.level[j]) + (i.a * of.q[j] - i.q * of.a[j]);
-        gap += x * ((of.back[j] + i.lead) - x * apart);
-        const double edge = blur * det;
-        total += (gap < -edge ? 1.0 : 0.0) + (gap <= edge ? 1.0 : 0.0);
-        least = det < least ? det : least;
-    }
-    wrong += total;
-    tightest = least < tightest ? least : tightest;
-}
-
-double count_pairs(const Pairs& pairs, const double* H, const double* F, Change change) {
-    const int64_t m = pairs.size(), stop = pairs.stop, n = m - stop;
-    const double yi = pairs.y[0], yj = pairs.y[m - 1], rest = -pairs.share * (yi + yj), share = pairs.share;
-    std::vector<double> h(m), q(m), a(m), level(n), back(n);
-    for (int64_t j = 0; j < m; ++j) {
-        h[j] = H[j * m + j] + change.z[j] * change.z[j] * change.inverse;
-        q[j] = 1.0 - 2.0 * share - h[j];
-        a[j] = F[j] + change.z[j] * change.tau - h[j] * pairs.y[j];
-    }
-    for (int64_t j = 0; j < n; ++j) {
-        level[j] = rest * h[stop + j];
-        back[j] = a[stop + j] - yj * q[stop + j];
-    }
-    const ClassSamples of{change.z + stop, &q[stop], &a[stop], level.data(), back.data()};
-    double total = 0.0, least = INF;
-    for (int64_t i = 0; i < stop; ++i) {
-        const ClassSample one{change.inverse * change.z[i], q[i], a[i], rest * h[i], yi * q[i] - a[i], q[i] + share};
-        count_row(one, of, H + i * m + stop, share, yi - yj, change.blur, n, total, least);
-    }
-    return least > pairs.room ? 0.5 * total : INF;
-}
-
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
@@ -182,12 +133,10 @@ void bind_pairs(nb::module_& m) {
         .def(
             "__init__",
             [](Pairs* at, ConstVector y, ConstVector g, double share, int64_t stop, int64_t begin, double room) {
-                const bool even = std::all_of(g.data(), g.data() + g.shape(0), [](double of) { return of == 1.0; });
                 new (at) Pairs{{y.data(), y.data() + y.shape(0)}, {g.data(), g.data() + g.shape(0)}, share, stop, begin,
-                               room, even};
+                               room};
             },
             nb::arg("y"), nb::arg("g"), nb::arg("share"), nb::arg("stop"), nb::arg("begin"), nb::arg("room"))
-        .def_rw("even", &Pairs::even, "Whether all weights are one, which a faster loop makes use of.")
         .def(
             "sums",
             [](const Pairs& self, ConstMatrix H, ConstVector F, ConstMatrix Z, ConstVector inverse, ConstVector tau,
@@ -195,12 +144,10 @@ void bind_pairs(nb::module_& m) {
                 const int64_t m = self.size(), count = Z.shape(0);
                 auto out = new_vector<double>(count);
                 double* sums = out.data();
-                const bool counts = !squared && self.even && self.stop == self.begin;
                 nb::gil_scoped_release release;
                 parallel_for(count, n_threads, [&](int64_t c) {
                     const Change change{Z.data() + c * m, inverse.data()[c], tau.data()[c], blur.data()[c]};
-                    sums[c] = counts ? count_pairs(self, H.data(), F.data(), change)
-                                     : sum_pairs(self, H.data(), F.data(), change, squared, nullptr);
+                    sums[c] = sum_pairs(self, H.data(), F.data(), change, squared, nullptr);
                 });
                 return out;
             },

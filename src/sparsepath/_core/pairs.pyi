@@ -11,13 +11,6 @@ class Pairs:
 
     def __init__(self, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], g: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], share: float, stop: int, begin: int, room: float) -> None: ...
 
-    @property
-    def even(self) -> bool:
-        """Whether all weights are one, which a faster loop makes use of."""
-
-    @even.setter
-    def even(self, arg: bool, /) -> None: ...
-
     def sums(self, H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], F: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], inverse: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tau: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], blur: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], squared: bool, n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """
         Sums of the loss over pairs with H + zz' inverse and F + z tau, z each row of Z.

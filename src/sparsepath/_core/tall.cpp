@@ -53,6 +53,7 @@ void remove_from_rows(const RowArray<double>& rows, const RowArray<const double>
     const int64_t m = static_cast<int64_t>(of.p.shape(0)), T = static_cast<int64_t>(of.r.shape(0));
     const int64_t tail = static_cast<int64_t>(of.row.shape(0)) - m;
     const double *gone = of.row.data(), *gone_tail = gone + m;
+    const std::vector<double> ones(m, 1.0);
     nb::gil_scoped_release release;
     for (int64_t i = low; i < high; ++i) {
         double *n = N[i], *M = n + m;
@@ -73,7 +74,7 @@ void remove_from_rows(const RowArray<double>& rows, const RowArray<const double>
             const double* r = of.r.data() + o * m;
             const double along = wide ? dot(x, r, m) / of.alpha : dot(M, of.a.data() + o * tail, tail);
             w.data()[i * T + o] = along;
-            total += squared_errors(n, r, of.p.data(), nullptr, -along / own, -1.0 / own, of.room, m);
+            total += squared_errors(n, r, of.p.data(), ones.data(), -along / own, -1.0 / own, of.room, m);
         }
         errors.data()[i] = total;
     }

@@ -92,22 +92,12 @@ SPARSEPATH_WIDE double squared_errors(const double* SPARSEPATH_RESTRICT z, const
                                       const double* SPARSEPATH_RESTRICT p, const double* SPARSEPATH_RESTRICT share,
                                       double tau, double inverse, double room, int64_t n) {
     double total = 0, full = 0;
-    if (share == nullptr) {
 #pragma omp simd reduction(+ : total, full)
-        for (int64_t j = 0; j < n; ++j) {
-            const double left = p[j] - z[j] * z[j] * inverse;
-            const double e = (r[j] - z[j] * tau) / left;
-            total += e * e;
-            full += left <= room ? 1.0 : 0.0;
-        }
-    } else {
-#pragma omp simd reduction(+ : total, full)
-        for (int64_t j = 0; j < n; ++j) {
-            const double left = p[j] - z[j] * z[j] * inverse;
-            const double e = (r[j] - z[j] * tau) / left;
-            total += share[j] * (e * e);
-            full += left <= room ? 1.0 : 0.0;
-        }
+    for (int64_t j = 0; j < n; ++j) {
+        const double left = p[j] - z[j] * z[j] * inverse;
+        const double e = (r[j] - z[j] * tau) / left;
+        total += share[j] * (e * e);
+        full += left <= room ? 1.0 : 0.0;
     }
     return full == 0.0 ? total : std::numeric_limits<double>::infinity();
 }

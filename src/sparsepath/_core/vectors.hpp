@@ -28,8 +28,8 @@ void subtract_all(double* row, const double* const* Z, const double* t, int64_t 
 // The same for `n` numbers from `low` on of every Z_i; row is that part already.
 void subtract_strip(double* row, const double* const* Z, int64_t low, const double* t, int64_t stride, int64_t k, int64_t n);
 
-// Sum of share ((r - z tau) / (p - z^2 inverse))^2, the leave-one-out errors with z added; `share` null means ones.
-// Infinite where a sample has no room in p.
+// Sum of share ((r - z tau) / (p - z^2 inverse))^2, the leave-one-out errors with z added. Infinite where a sample has
+// no room in p.
 double squared_errors(const double* z, const double* r, const double* p, const double* share, double tau, double inverse,
                       double room, int64_t n);
 

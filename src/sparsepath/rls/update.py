@@ -12,6 +12,7 @@ from sparsepath.system.arrays import Floats
 
 TIE = 1e-10  # criteria closer than this (relative) are equal
 TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion
+VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
 
 
 @dataclass(frozen=True)

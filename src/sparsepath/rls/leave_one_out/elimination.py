@@ -38,8 +38,7 @@ from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.forward_path import columns_of
 from sparsepath.rls.model import SearchEngine
-from sparsepath.rls.triangular import VANISHED
-from sparsepath.rls.update import Update, column_mask, pick
+from sparsepath.rls.update import VANISHED, Update, column_mask, pick
 from sparsepath.system.arrays import Floats
 from sparsepath.system.tuning import TUNING
 

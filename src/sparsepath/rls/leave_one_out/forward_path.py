@@ -11,9 +11,6 @@ from sparsepath.path.steps import Step
 from sparsepath.rls.design import Design
 from sparsepath.system.arrays import Floats
 
-ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
-ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
-
 
 def columns_of(design: Design, features: Sequence[int] | NDArray[np.intp]) -> Floats:
     """Return some columns, centred, scaled and weighted, as rows."""

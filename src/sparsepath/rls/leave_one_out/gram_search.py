@@ -10,22 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath._core import gram_search as core
-from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.forward_path import (
-    ONCE_MORE,
-    ROUNDING,
-    CentredTargets,
-    ForwardPath,
-    in_units,
-)
-from sparsepath.rls.triangular import VANISHED
-from sparsepath.rls.update import TIE, TIE_FLOOR
+from sparsepath.rls.leave_one_out.forward_path import CentredTargets, ForwardPath, in_units
 from sparsepath.system.arrays import Floats
 
-KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
-SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
-TRUSTED = 0.1  # and up to which it may bound the criterion
 PRODUCTS_TOGETHER = 256  # columns that a thread takes products with
 KEPT = 128  # rows that a search by products keeps of candidates that were judged, at least
 KEPT_NUMBERS = 1 << 24  # and numbers in them that it may keep in any case
@@ -97,13 +85,10 @@ class ProductSearch:
         of, (X, products), self.form = CentredTargets.of(design, Y), data, ""
         self._design, self._of, self._most = design, of, size
         known = design.means, design.left, design.scales, design.squares, design.sizes, of.floor
-        trust = ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE
-        kept = rows_kept(*design.shape)
-        guards = core.Guards(ROOM, TIE, TIE_FLOOR, VANISHED, *trust, kept)
-        allowed = allowed & ~design.constant
-        problem = core.Problem(of.y, of.p, design.weights, float(alpha), size, allowed)
+        allowed, kept = allowed & ~design.constant, rows_kept(*design.shape)
+        problem = core.Problem(of.y, of.p, design.weights, float(alpha), size, allowed, kept)
         space = core.Space() if space is None else space
-        self._core = core.GramSearch(core.Columns(X, *known), products, problem, guards, space)
+        self._core = core.GramSearch(core.Columns(X, *known), products, problem, space)
 
     @property
     def vanished(self) -> bool:

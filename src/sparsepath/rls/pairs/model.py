@@ -39,7 +39,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.model import ExhaustiveEngine
-from sparsepath.rls.triangular import VANISHED
+from sparsepath.rls.update import VANISHED
 from sparsepath.system.arrays import Floats
 from sparsepath.system.tuning import TUNING
 

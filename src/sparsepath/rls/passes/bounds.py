@@ -1,26 +1,78 @@
-"""Lower bounds of the criterion after an addition; derived in ``engine.py``."""
+"""What products of columns tell of all candidates: sums, and lower bounds of the criterion.
 
-from typing import Protocol
+Derived in ``engine.py``.
+"""
+
+import copy
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
+from sparsepath.rls.design import Design
 from sparsepath.system.arrays import Floats
 
 ROUNDED_PRODUCTS = 1e-11  # error of a product of two columns of norm one, with a wide margin
 TRUSTED = 0.1  # that error over the pivot up to which there is a bound
 
 
-class ColumnStatistics(Protocol):
-    """Statistics of all columns: squared norms, and norms before centring."""
+def triangular(R: Floats, b: Floats, transposed: bool = False) -> Floats:
+    """Return R^-1 b, or R^-T b, for a regular upper triangular R."""
+    return lapack.dtrtrs(R, b, trans=int(transposed))[0] if len(R) else np.zeros_like(b)
 
-    squares: Floats
-    sizes: Floats
-    total: float
+
+def extend(R: Floats, a: Floats, t: Floats, pivot: float, c: Floats) -> tuple[Floats, Floats]:
+    """Return R and a with one more column."""
+    k, root = len(R), np.sqrt(pivot)
+    larger = np.zeros((k + 1, k + 1), order="F")
+    larger[:k, :k], larger[:k, k], larger[k, k] = R, t, root
+    return larger, np.vstack([a, c / root])
+
+
+class CandidateSums:
+    """The letters s, c, |b|^2 and t of ``engine.py`` for every feature.
+
+    ``c`` and ``t``, n x T and n x k, belong to a model of k features with triangle ``R``;
+    ``squares`` are squared norms of the columns.
+    """
+
+    def __init__(self, c: Floats, t: Floats, squares: Floats, R: Floats) -> None:
+        self.c, self.s = c, squares - np.einsum("ij,ij->i", t, t)
+        self._t = np.zeros((len(t), max(8, 2 * t.shape[1])), order="F")
+        self.size = t.shape[1]
+        self._t[:, : self.size] = t
+        self.b2 = np.square(triangular(R, t.T)).sum(0)
+
+    @property
+    def t(self) -> Floats:
+        return self._t[:, : self.size]
+
+    def extend(self, gram: Floats, R: Floats, a: Floats) -> None:
+        """Update after an addition (the last of R and a); ``gram`` are its products with all
+        columns.
+        """
+        k, root = self.size, R[-1, -1]
+        new = (gram - self.t @ R[:k, k]) / root
+        b = triangular(R[:k, :k], R[:k, k])
+        cross = self.t @ triangular(R[:k, :k], b, transposed=True)
+        share = new / root
+        self.b2 = np.maximum(self.b2 + share * (share * (1 + b @ b) - 2 * cross), 0.0)
+        self.s -= new**2
+        self.c -= np.outer(new, a[-1])
+        if k == self._t.shape[1]:
+            self._t = np.asfortranarray(np.hstack([self._t, np.zeros_like(self._t)]))
+        self._t[:, k] = new
+        self.size = k + 1
+
+    def duplicate(self) -> "CandidateSums":
+        """Return a copy."""
+        other = copy.copy(self)
+        other.s, other.c, other._t = self.s.copy(), self.c.copy(), self._t.copy(order="F")
+        return other
 
 
 def least_errors(
-    design: ColumnStatistics,
+    design: Design,
     features: NDArray[np.intp],
     alpha: float,
     target_squares: float,

@@ -37,13 +37,22 @@ copies of a model never ask twice. No choice rests on what was foreseen: only on
 bounds. Where X is in memory and many candidates are open, X'u is computed, and h with it. A loss
 without such a bound has every candidate judged.
 
+Which exchanges may help. Dropping feature b leaves r_b = r - q tau and p_b = p + q^2 with q = Z d,
+d a unit vector. A candidate x then has, with t = Z'x and e = t'd,
+
+    t_b = t - d e      b = R^-1 t_b      s + e^2      c - e tau      w_b = w + R^-1 d tau,
+
+so that all candidates are known after all removals without a look at the samples. Adding x only
+lowers p_b <= 1, so that the bound holds with |r_b|^2 in the place of u'u and u'r. Far from the
+samples' last digits most removals are out of the question at once.
+
 Rounding. Products know what is left of a column to 1e-11 of its square, with a wide margin. A
 candidate with too little left for them is projected by a separate pass.
 """
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +62,13 @@ from sparsepath.data.sources import Columns
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.model import SearchEngine
-from sparsepath.rls.passes.bounds import ROUNDED_PRODUCTS, least_errors
-from sparsepath.rls.passes.candidates import CandidateSums
-from sparsepath.rls.passes.exchanges import may_exchange
-from sparsepath.rls.passes.group_changes import addition, removal
+from sparsepath.rls.passes.bounds import (
+    ROUNDED_PRODUCTS,
+    CandidateSums,
+    extend,
+    least_errors,
+    triangular,
+)
 from sparsepath.rls.passes.judging import (
     GroupChange,
     Key,
@@ -64,34 +76,22 @@ from sparsepath.rls.passes.judging import (
     ModelCache,
     ModelSums,
     Plan,
+    Projection,
     judge,
     project,
     weighed_products,
 )
 from sparsepath.rls.passes.rows import PassRows
-from sparsepath.rls.triangular import VANISHED, extend, triangular
-from sparsepath.rls.update import Second, Update, enterable, limit, pick
+from sparsepath.rls.update import VANISHED, Second, Update, enterable, limit, pick
 from sparsepath.system.arrays import Floats
 
 KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which products tell of a candidate
 CANCELLED = 1e-4  # what is left of a difference, over what was taken off, that is known well
+STEEP = 1e6  # |x|^2 over the pivot of a chosen feature up to which removals are known well
 FORESEEN = 6  # candidates judged at a step that is foreseen
 FORESEEN_AT_MOST = 96  # and at most at a time
 FARTHEST = 12  # steps foreseen at most
 NOTHING = np.zeros(0, dtype=np.intp)
-
-
-class Projection(NamedTuple):
-    """Projected candidates: t (k x c), pivots, c (c x T), and which are usable."""
-
-    t: Floats
-    pivots: Floats
-    c: Floats
-    usable: NDArray[np.bool_]
-
-    def only(self, part: slice) -> "Projection":
-        """Return some of them."""
-        return Projection(self.t[:, part], self.pivots[part], self.c[part], self.usable[part])
 
 
 class InPasses(SearchEngine):
@@ -368,9 +368,36 @@ class InPasses(SearchEngine):
     ) -> Update | None:
         """Return the best addition after removing a feature; computed only if bounds allow one."""
         which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
-        if self.loss.bounded and not may_exchange(self, feature, which, below):
+        if self.loss.bounded and not self._may_exchange(feature, which, below):
             return None
         return super().best_exchange(feature, which, below)
+
+    def _may_exchange(self, feature: int, others: Columns, below: float) -> bool:
+        """Return whether replacing a feature by one of the others may bring the criterion below
+        ``below``.
+        """
+        alpha, known = self.alpha, self.candidates()
+        inverse = self.solve(np.eye(len(self.chosen)))
+        norms = np.einsum("ij,ij->i", inverse, inverse)
+        if not np.all(norms * self.design.squares[self.chosen] <= STEEP):
+            return True
+        place = self.chosen.index(feature)
+        norm = np.sqrt(norms[place])
+        d, step = inverse[place] / norm, -self.solve(self.a)[place] / norm
+        g, w = self.solve(d), self.solve(self.a)
+        squares = self._sums.squares - 2 * step * alpha * (g @ w) + step**2 * (1 - alpha * (g @ g))
+        w = w + np.outer(g, step)
+        t = known.t[others]
+        e = t @ d
+        s = np.maximum(known.s[others], 0.0) + e * e
+        c = known.c[others] - np.outer(e, step)
+        b2 = known.b2[others] + e * (e * (g @ g) - 2 * (t @ self.solve(g, transposed=True)))
+        q = np.maximum(s - alpha * np.maximum(b2, 0.0), 0.0)
+        zr = c - alpha * ((t - np.outer(e, d)) @ self.solve(w, transposed=True))
+        off = 1e-7 * np.sqrt(np.maximum(squares, 0.0))
+        given = others, alpha, self.target_squares, squares, squares
+        bounds = least_errors(self.design, *given, s, c, q, zr, off)
+        return bool(bounds.min(initial=np.inf) <= limit(below, self.empty_error))
 
     # Removals -----------------------------------------------------------------------------------
 
@@ -572,12 +599,14 @@ class InPasses(SearchEngine):
             one = found.only(part)
             if one.usable.any():
                 blur = self._blur([*self.chosen, *unit])
-                changes.append(addition(unit, one, self._gram(unit)[unit], blur))
+                changes.append(GroupChange.addition(unit, one, self._gram(unit)[unit], blur))
         for unit in self._units if self._known.drops else []:
             if held := [i for i in self.chosen if i in unit]:
                 rest = [i for i in self.chosen if i not in set(held)]
                 places = [self.chosen.index(i) for i in held]
-                changes.append(removal(unit[0], places, self.R, self.a, self._blur(rest)))
+                changes.append(
+                    GroupChange.removal(unit[0], places, self.R, self.a, self._blur(rest))
+                )
         return tuple(changes)
 
     def _keep_groups(self, changes: Sequence[GroupChange], scores: Floats) -> None:
@@ -601,11 +630,6 @@ class InPasses(SearchEngine):
     def solve(self, b: Floats, transposed: bool = False) -> Floats:
         """Return R^-1 b, or R^-T b."""
         return triangular(self.R, b, transposed)
-
-    @property
-    def residual_squares(self) -> Floats:
-        """Return the squared residuals, per target."""
-        return self._sums.squares
 
 
 def smallest(values: Floats, count: int) -> Columns:

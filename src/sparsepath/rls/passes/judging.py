@@ -9,14 +9,17 @@ more of the same columns than the one before, so that a search can look some ste
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 
 from sparsepath.data.moments import Cells, Coding, weights_in
 from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.design import COLLINEAR
+from sparsepath.rls.passes.bounds import triangular
 from sparsepath.rls.passes.design import StreamDesign, class_shares
 from sparsepath.rls.passes.fitted_rows import FittedRows
 from sparsepath.system.arrays import Floats
@@ -115,6 +118,19 @@ class Level:
     drop_blurs: Floats
 
 
+class Projection(NamedTuple):
+    """Projected candidates: t (k x c), pivots, c (c x T), and which are usable."""
+
+    t: Floats
+    pivots: Floats
+    c: Floats
+    usable: NDArray[np.bool_]
+
+    def only(self, part: slice) -> "Projection":
+        """Return some of them."""
+        return Projection(self.t[:, part], self.pivots[part], self.c[part], self.usable[part])
+
+
 @dataclass(frozen=True, eq=False)
 class GroupChange:
     """A group of columns, named by the first, that is added to or removed from the largest model.
@@ -129,6 +145,36 @@ class GroupChange:
     G: Floats
     tau: Floats
     blur: float
+
+    @classmethod
+    def addition(
+        cls, group: Sequence[int], found: Projection, gram: Floats, blur: float
+    ) -> "GroupChange":
+        """Return the addition of a group; ``gram`` are the products of its columns."""
+        S = gram - found.t.T @ found.t
+        np.fill_diagonal(S, found.pivots)
+        root = np.sqrt(np.where(found.pivots > 0, found.pivots, 1.0))
+        values, vectors = np.linalg.eigh(S / np.outer(root, root))
+        keep = values > COLLINEAR
+        G = vectors[:, keep] / np.sqrt(values[keep]) / root[:, None]
+        columns = np.array(group, dtype=np.intp)
+        return cls("add", group[0], columns, found.t, G, G @ (G.T @ found.c), blur)
+
+    @classmethod
+    def removal(
+        cls, first: int, places: Sequence[int], R: Floats, a: Floats, blur: float
+    ) -> "GroupChange":
+        """Return the removal of the group with this first column, at some places.
+
+        With N = X_S A^-1 and A^-1_bb the block of these columns, P becomes
+        P + N_b (A^-1_bb)^-1 N_b'.
+        """
+        inverse = triangular(R, np.eye(len(R)))
+        block = inverse[list(places)]
+        L = np.linalg.cholesky(block @ block.T)
+        Q = np.linalg.solve(L, block).T
+        tau = -np.linalg.solve(L, triangular(R, a)[list(places)])
+        return cls("drop", first, np.zeros(0, dtype=np.intp), np.zeros((len(R), 0)), Q, tau, blur)
 
     def score(self, rows: FittedRows, squared: bool) -> float:
         """Return the contribution to the criterion after the change; added columns are in W."""
