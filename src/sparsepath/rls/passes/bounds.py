@@ -1,4 +1,4 @@
-"""What products of columns tell of all candidates: sums, and lower bounds of the criterion.
+"""Sums over all candidates from products of columns, and lower bounds of the criterion.
 
 Derived in ``engine.py``.
 """
