@@ -116,7 +116,7 @@ ONCE = {
     r"except \(?[^:]*KeyboardInterrupt|raise KeyboardInterrupt": (
         "base.",
         "system.interrupts",
-        "cli.",
+        "cli",
         "__main__",
     ),
     r"(?m)^(?!\s*(>>>|\.\.\.|class )).*\bSelectionPath\(": ("base.run",),

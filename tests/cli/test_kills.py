@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sparsepath import SelectionPath, load_model
-from sparsepath.cli.rerun import load
+from sparsepath.cli.run_file import load
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="no SIGKILL")
 KILLS = int(os.environ.get("SPARSEPATH_KILLS", "2"))

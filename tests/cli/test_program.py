@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,8 +17,7 @@ import numpy as np
 import pytest
 
 from sparsepath import SelectionPath, __version__
-from sparsepath.cli import demo
-from sparsepath.cli.program import Signals
+from sparsepath.cli import Signals, compare
 
 from .conftest import Run, program
 
@@ -166,7 +166,7 @@ def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> 
     assert "bmi" in done.out
     assert "Selected: 3 of 10 features" in done.out
     assert "The same data by several methods" in done.out
-    for method in demo.DEMO_METHODS:
+    for method in compare.DEMO_METHODS:
         assert f"\n {method} " in done.out
     for name in (
         "index.html",
@@ -184,15 +184,18 @@ def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> 
     assert outline.open == []
     assert outline.sources == []
     assert set(re.findall(r"https?://[^\"]*", text)) == {"http://www.w3.org/2000/svg"}, "a name"
+    lines = tomllib.loads((tmp_path / "demo-result" / "run.toml").read_text())["python"]
+    exec("\n".join(lines), known := {})
+    assert {*known["model"].get_feature_names_out()} == {"bmi", "s5", "bp"}
     [command] = re.findall(r"Next, try: sparsepath (.*)", done.out)
     assert run(*command.split()).code == 0
 
 
 def test_the_page_escapes_names(tmp_path: Path, run: Run, monkeypatch) -> None:
-    data = demo._diabetes()
+    data = compare._diabetes()
     names = ["<script>alert(1)</script>", *data.names[1:]]
     changed = type(data)(data.X, data.y, names, None, data.source)
-    monkeypatch.setattr(demo, "_diabetes", lambda: changed)
+    monkeypatch.setattr(compare, "_diabetes", lambda: changed)
     assert run("demo", "--out", tmp_path / "a&b").code == 0
     text = (tmp_path / "a&b" / "index.html").read_text(encoding="utf-8")
     assert text.count("<script") == 3, "its own"

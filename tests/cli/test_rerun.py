@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from damage import damaged
-from sparsepath.cli.rerun import load
+from sparsepath.cli.run_file import load
 from sparsepath.errors import FileError
 
 from .conftest import Run, refused

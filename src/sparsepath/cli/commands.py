@@ -134,7 +134,7 @@ def select(arguments: Any) -> None:
     from sparsepath.cli import input as reading
     from sparsepath.cli import results
     from sparsepath.cli.estimator import SelectionRequest
-    from sparsepath.cli.python_code import with_code
+    from sparsepath.cli.run_file import with_code
     from sparsepath.cli.select import select as job
 
     if arguments.out is not None:
@@ -371,7 +371,7 @@ def run(arguments: Any) -> None:
 
     The result takes the place of the earlier one, beside the run file, or is written to --out DIR.
     """
-    from sparsepath.cli.rerun import again
+    from sparsepath.cli.run_file import again
 
     with redirect_stdout(StringIO()) if arguments.json else nullcontext():
         done, same = again(
@@ -457,18 +457,18 @@ def plan(arguments: Any) -> None:
 )
 def demo(arguments: Any) -> None:
     """Run select and compare on bundled diabetes data."""
-    from sparsepath.cli import compare, results
-    from sparsepath.cli import demo as job
+    from sparsepath.cli import compare as job
+    from sparsepath.cli import results
     from sparsepath.report import answer
 
     results.check_folder(arguments.out)
     job.refuse_others(arguments.out)
-    outcome, found = job.solve(arguments.out)
+    outcome, found = job.demo(arguments.out)
     files = job.write_demo(outcome, found, arguments.out)
     answer.show(outcome)
     if found is not None:
         print("\nThe same data by several methods (sparsepath compare).")
-        compare.show(found)
+        job.show(found)
     list_files(files, results.FILES | results.MORE_FILES)
     print(f"\nTo explore, open {files['index.html']} in a browser.")
     print(f"Next, try: sparsepath select {files['diabetes.csv']} --target {job.TARGET} --choose 4")

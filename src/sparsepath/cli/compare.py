@@ -1,4 +1,4 @@
-"""``sparsepath compare``: several methods on the same held-out rows."""
+"""``sparsepath compare``: several methods on the same held-out rows; ``sparsepath demo``."""
 
 import json
 from collections.abc import Mapping
@@ -6,21 +6,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sparsepath.cli.input import Problem
+from sparsepath.cli import results
+from sparsepath.cli.estimator import SelectionRequest
+from sparsepath.cli.input import InputSpec, Problem, read
 from sparsepath.cli.output import ProgressBar, say
-from sparsepath.cli.rerun import ABOUT, RUN, run_file
-from sparsepath.cli.results import command, picture, without_formulas
-from sparsepath.cli.select import warnings_as_notes
-from sparsepath.data.readers import write_table
+from sparsepath.cli.results import picture, without_formulas
+from sparsepath.cli.run_file import ABOUT, RUN, command, run_file, with_code
+from sparsepath.cli.select import select, warnings_as_notes
+from sparsepath.data.readers import Table as FileTable
+from sparsepath.data.readers import read_table, write_table
+from sparsepath.errors import FileError, SparsepathError
 from sparsepath.methods.candidates import Entrants, entrants
 from sparsepath.methods.comparison import Comparison, compare
+from sparsepath.report import contest_page
 from sparsepath.report.answer import WIDE_TABLE
 from sparsepath.report.column_remarks import remarks_on
+from sparsepath.report.outcome import Outcome
 from sparsepath.system.files import replacing_together
 from sparsepath.tables.cells import RawTable
 
@@ -32,6 +39,10 @@ FILES = {
     "compare.html": "all of it on one page, to open in a browser",
     RUN: ABOUT,
 }
+
+TARGET = "progression"
+DEMO_METHODS = ("greedy-rls", "floating-rls", "lars")
+DEMO_MARK = '<meta name="generator" content="sparsepath demo">'
 
 
 @dataclass(frozen=True)
@@ -143,8 +154,6 @@ def document(found: Comparison) -> dict[str, Any]:
 
 def write(found: Comparison, folder: Path, data: Path) -> dict[str, Path]:
     """Write all of ``FILES``; they take the places of older ones when all are whole."""
-    from sparsepath.report import contest_page
-
     page = contest_page(
         found, title=f"Which method for {data.name}", about=[str(data)], command=command()
     )
@@ -160,3 +169,68 @@ def write(found: Comparison, folder: Path, data: Path) -> dict[str, Path]:
         (stage / RUN).write_bytes(run_file(data, told))
         (stage / "compare.png").write_bytes(drawn)
     return {name: folder / name for name in FILES}
+
+
+# The demo --------------------------------------------------------------------------------
+
+
+def refuse_others(folder: Path) -> None:
+    """Refuse a folder that has files of these names which no demo has written."""
+    there = [name for name in (*results.FILES, *results.MORE_FILES) if (folder / name).exists()]
+    page = folder / "index.html"
+    if there and not (page.is_file() and DEMO_MARK in page.read_text("utf-8", "replace")):
+        raise FileError(
+            f"cannot write to {folder}: it contains {there[0]}, not from a demo; name another "
+            "folder with --out."
+        )
+    data = folder / "diabetes.csv"
+    if data.is_file() and not _is_the_data(data):
+        raise FileError(
+            f"cannot write {data}: it was not written by the demo; name another folder with --out."
+        )
+
+
+def _diabetes() -> FileTable:
+    """Return the data of Efron et al. in raw units, as scikit-learn has them."""
+    from sklearn.datasets import load_diabetes
+
+    bunch = load_diabetes(scaled=False)
+    return FileTable(np.asfortranarray(bunch.data), bunch.target, bunch.feature_names, TARGET, "")
+
+
+def _is_the_data(file: Path) -> bool:
+    expected = _diabetes()
+    try:
+        found = read_table(file, target=TARGET)
+    except SparsepathError:
+        return False
+    same = np.array_equal(found.X, expected.X)
+    return same and np.array_equal(np.asarray(found.y), np.asarray(expected.y))
+
+
+def demo(folder: Path, quiet: bool = False) -> tuple[Outcome, Comparison | None]:
+    """Write the diabetes data as a file, select from it, and compare some quick methods."""
+    data = _diabetes()
+    file = folder / "diabetes.csv"
+    columns = dict(zip(data.names, data.X.T, strict=True))
+    write_table(file, {**columns, TARGET: np.asarray(data.y)})
+    spec = InputSpec(file, TARGET)
+    problem = read(spec)
+    outcome = with_code(select(problem, SelectionRequest(quiet=quiet)), spec)
+    if outcome.interrupted:
+        return outcome, None
+    return outcome, run(problem, ComparisonRequest(DEMO_METHODS), quiet=True)
+
+
+def write_demo(outcome: Outcome, found: Comparison | None, folder: Path) -> dict[str, Path]:
+    """Write all files of ``sparsepath select --out``, and the reports."""
+    pages = {"index.html": results.page_of(outcome, mark=DEMO_MARK)}
+    if found is not None:
+        source = outcome.table.source
+        pages["compare.html"] = contest_page(
+            found, title="Which method for diabetes.csv", about=[source], command=command()
+        )
+    files = results.write_results(
+        outcome, folder, {name: text.encode() for name, text in pages.items()}
+    )
+    return {**files, "diabetes.csv": folder / "diabetes.csv"}

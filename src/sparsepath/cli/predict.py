@@ -1,12 +1,12 @@
 """``sparsepath predict``: apply a saved model to another file."""
 
 import csv
+import difflib
 import hashlib
 import io
 import json
 import sys
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from sparsepath.tables.lags import earlier, history
 
 Array = NDArray[Any]
 SURVIVAL = "Cox"  # in the names of estimators whose predictions are risks
-NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,16 @@ class PredictionInput:
 
 
 @dataclass(frozen=True)
+class PredictionData:
+    """What was read: the columns that a model uses, by its names, and what goes with the rows."""
+
+    rows: int
+    features: Mapping[str, Array]
+    y: Array | None = None
+    ids: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Predictions:
     """Predictions as columns, and their error if there is a target to judge them by."""
 
@@ -62,9 +71,7 @@ class Predictions:
 
 
 def load_model(path: Path, size: int | None = None) -> SavedModel:
-    """Load a model file at a size; raise an error if it belongs to another run than its
-    path.json.
-    """
+    """Load a model at a size; raise an error if the path.json beside it is of another run."""
     if path.is_dir():
         return saved.load_model(path)  # which says what may be meant
     try:
@@ -87,7 +94,7 @@ def load_model(path: Path, size: int | None = None) -> SavedModel:
     return model
 
 
-def predict(model: Any, given: PredictionInput) -> Predictions:
+def predict(model: SavedModel, given: PredictionInput) -> Predictions:
     """Predictions as columns: ``prediction``, or for a classifier ``label`` and ``score``.
 
     For survival times ``risk`` and ``hazard_ratio``: its exponential, 1 for an average row.
@@ -96,68 +103,35 @@ def predict(model: Any, given: PredictionInput) -> Predictions:
     ``probability_A`` and so on; with two classes that of the second alone. Only the columns
     that the model uses need be there, in any order. A target that was dates is predicted as dates.
     """
-    dates = getattr(model, "dates_", None)
+    risks, dates = SURVIVAL in model.estimator_, model.dates_
     if dates is not None:
         given = replace(given, target_format=dates["format"])
-    known = getattr(model, "feature_names_in_", None)
-    names: Sequence[str] = NumberedNames(model.n_features_in_)
-    names = names if known is None else [str(name) for name in known]
-    risks = SURVIVAL in getattr(model, "estimator_", "")
     if risks and (given.target is None) != (given.event is None):
         raise InputError("the model is of survival times; give both --target COL and --event COL.")
-    used = np.asarray(getattr(model, "selected_", np.arange(len(names))), dtype=np.intp)
-    read = _sparse_blocks if is_sparse(given.path) else _dense_blocks
-    preparation = getattr(model, "preparation_", None)
-    if preparation is not None:
-        read = _raw_blocks
-        formats = {f.name: f.format for f in preparation.features_ if f.format}
-        given = replace(given, formats=formats)
-    lagged = getattr(model, "lagged_", ())
-    places = [lagged[i] for i in used] if lagged else []
-    if places:  # what is read are the columns that lags are made of
-        names = [*dict.fromkeys(place.column for place in places)]
-        used = np.arange(len(names))
-    layout = Layout.of_model(model)
-    if layout.numbers:  # the names are for people; the file goes by numbers
-        names = [f"x{number}" for number in layout.numbers]
-    y, ids, blocks = read(given, layout, names, used)
-    if preparation is not None:
-        (raw,) = blocks
-        made = earlier(raw, places) if places else raw
-        of = getattr(model, "selected_", used)
-        for note in preparation.unseen(made, of.tolist()):
-            say(f"Note: {note}")
-        blocks = iter([raw])
-        if history(places) or (lagged and model.horizon_):
-            say(_of_time(model.horizon_, history(places)))
-    parts: list[dict[str, Array]] = []
-    with naming_the_file(given.path), warnings.catch_warnings():
-        # The columns are put in the order of the names, but arrays do not carry names.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        parts.extend((_risks if risks else _columns)(model, X) for X in blocks)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    if again := [name for name in ids if name in columns]:
+    data = _read(model, given)
+    with naming_the_file(given.path):
+        X = (
+            raw_table(data.features)
+            if data.features
+            else np.zeros((data.rows, model.n_features_in_))
+        )
+        _say_what_is_new(model, X)
+        columns = _risks(model, X) if risks else _columns(model, X)
+    if again := [name for name in data.ids if name in columns]:
         raise InputError(f"{given.path}: --id {again[0]}: this is the name of an output column.")
-    shown = ids | columns
+    shown = {**data.ids, **columns}
     if dates is not None:
         shown["prediction"] = written_dates(columns["prediction"], **dates)
-    if y is None:
-        return Predictions(shown, {}, ids=tuple(ids))
-    if lagged:
-        first, last = history(places), len(y) - model.horizon_
-        columns = {name: values[first:last] for name, values in columns.items()}
-        columns = {
-            name: values.astype(values[:1].tolist()[0].__class__)
-            for name, values in columns.items()
-        }
-        y = y[first + model.horizon_ :]
+    if data.y is None:
+        return Predictions(shown, {}, ids=tuple(data.ids))
+    columns, y = _with_truth(model, columns, data.y)
     if y.dtype.kind in "biuf" and "label" in columns and columns["label"].dtype.kind not in "biuf":
         y = y.astype(str)
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
             f"{given.path}: target {given.target!r} is text, but the model predicts numbers."
         )
-    return Predictions(shown, figures.on_rows(model, columns, y), len(y), tuple(ids))
+    return Predictions(shown, figures.on_rows(model, columns, y), len(y), tuple(data.ids))
 
 
 def ranked(found: Predictions, by: str) -> Predictions:
@@ -182,21 +156,48 @@ def ranked(found: Predictions, by: str) -> Predictions:
     return replace(found, columns=first | {name: v[order] for name, v in found.columns.items()})
 
 
-def _of_time(horizon: int, rows: int) -> str:
-    """Say for which rows there are predictions, and of when."""
+def _lagged(model: SavedModel) -> list[Any]:
+    """Return the columns and lags that a model uses; none without lags."""
+    return [model.lagged_[i] for i in model.selected_] if model.lagged_ else []
+
+
+def _say_what_is_new(model: SavedModel, X: Any) -> None:
+    """Print notes on values that the model does not know, and on rows without a prediction."""
+    if not hasattr(model, "preparation_"):
+        return
+    places = _lagged(model)
+    made = earlier(X, places) if places else X
+    for note in model.preparation_.unseen(made, model.selected_.tolist()):
+        say(f"Note: {note}")
+    rows, horizon = history(places), model.horizon_ if model.lagged_ else 0
     said = [f"each prediction is for {horizon} row{'s' * (horizon != 1)} later"] * (horizon > 0)
     first = "first row has" if rows == 1 else f"first {rows} rows have"
     said += [f"the {first} no prediction, for lack of earlier rows"] * (rows > 0)
-    return f"Note: {'; '.join(said)}."
+    if said:
+        say(f"Note: {'; '.join(said)}.")
 
 
-def _risks(model: Any, X: Any) -> dict[str, Array]:
+def _with_truth(
+    model: SavedModel, columns: dict[str, Array], y: Array
+) -> tuple[dict[str, Array], Array]:
+    """Return the predictions that have a true value, ``horizon`` rows later, and these values."""
+    if not model.lagged_:
+        return columns, y
+    first = history(_lagged(model))
+    columns = {name: values[first : len(y) - model.horizon_] for name, values in columns.items()}
+    kept = {  # without gaps they are of their own type again
+        name: values.astype(values[:1].tolist()[0].__class__) for name, values in columns.items()
+    }
+    return kept, y[first + model.horizon_ :]
+
+
+def _risks(model: SavedModel, X: Any) -> dict[str, Array]:
     risk = np.asarray(model.predict(X))
     with np.errstate(over="ignore"):
         return {"risk": risk, "hazard_ratio": np.exp(risk)}
 
 
-def _columns(model: Any, X: Any) -> dict[str, Array]:
+def _columns(model: SavedModel, X: Any) -> dict[str, Array]:
     predicted = np.asarray(model.predict(X))
     if not hasattr(model, "classes_"):
         if predicted.ndim == 1:
@@ -217,70 +218,56 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
     return columns
 
 
-def _sparse_blocks(
-    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
-    """Yield the required columns of an svmlight file; all others, and missing ones, are zero."""
-    from scipy.sparse import csr_array
+def _read(model: SavedModel, given: PredictionInput) -> PredictionData:
+    """Read the columns that a model uses, by its names for them, and what goes with the rows."""
+    known = getattr(model, "feature_names_in_", NumberedNames(model.n_features_in_))
+    names = [str(known[i]) for i in model.selected_.tolist()]
+    layout = Layout.of_model(model)
+    in_file = names
+    if layout.numbers:  # the names are for people; the file goes by numbers
+        in_file = [f"x{layout.numbers[i]}" for i in model.selected_.tolist()]
+    if hasattr(model, "preparation_"):
+        formats = {f.name: f.format for f in model.preparation_.features_ if f.format}
+        given = replace(given, formats=formats)
+    if places := _lagged(model):  # what is read are the columns that lags are made of
+        names = in_file = [*dict.fromkeys(place.column for place in places)]
+    if not is_sparse(given.path):
+        return _from_table(given, layout, names, in_file)
+    if hasattr(model, "preparation_"):
+        raise InputError(f"{given.path}: the model takes tables with text or missing values.")
+    return _from_svmlight(given, layout, names, in_file)
 
+
+def _from_svmlight(
+    given: PredictionInput, layout: Layout, names: Sequence[str], in_file: Sequence[str]
+) -> PredictionData:
+    """Read an svmlight file; columns without entries are zero."""
     if given.ids is not None:
         raise InputError(f"{given.path}: svmlight files have no columns for --id.")
     table = read_table(given.path, target=given.target, rows=given.rows)
     file = table.layout or Layout(BY_NUMBER, len(table.names))
-    called = same_columns(given.path, layout, [names[i] for i in used], file, table.names)
-    places = [table.names.index(name) if name in table.names else -1 for name in called]
-    there = sorted((place, i) for place, i in zip(places, used.tolist(), strict=True) if place >= 0)
-    from_, to = np.array(there, dtype=np.intp).reshape(-1, 2).T
+    called = same_columns(given.path, layout, in_file, file, table.names)
+    found = np.zeros((table.X.shape[0], len(names)))
+    there = sorted((table.names.index(n), j) for j, n in enumerate(called) if n in table.names)
+    places, to = np.array(there, dtype=np.intp).reshape(-1, 2).T
     entries = table.X.tocoo()
-    at = np.minimum(np.searchsorted(from_, entries.col), max(len(from_) - 1, 0))
-    keep = from_[at] == entries.col if len(from_) else np.zeros(entries.nnz, dtype=bool)
-    X = csr_array(
-        (entries.data[keep], (entries.row[keep], to[at[keep]])),
-        shape=(entries.shape[0], len(names)),
-    )
-    return (table.y if given.target is not None else None), {}, iter([X])
+    if len(places):
+        at = np.minimum(np.searchsorted(places, entries.col), len(places) - 1)
+        keep = places[at] == entries.col
+        found[entries.row[keep], to[at[keep]]] = entries.data[keep]
+    features = {name: found[:, j] for j, name in enumerate(names)}
+    return PredictionData(len(found), features, table.y if given.target is not None else None)
 
 
-def _raw_blocks(
-    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
-    """Yield the required raw columns of a table."""
-    if is_sparse(given.path):
-        raise InputError(f"{given.path}: the model takes tables with text or missing values.")
-    y, ids, chosen, n = _chosen(given, layout, names, used)
-    with naming_the_file(given.path):
-        raw = raw_table({str(names[i]): values for i, values in chosen.items()})
-    return y, ids, iter([raw if chosen else np.zeros((n, len(names)))])
-
-
-def _dense_blocks(
-    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
-    """Yield the required columns of a table, some rows at a time; all others are zero."""
-    y, ids, chosen, n = _chosen(given, layout, names, used)
-    _refuse_unusable(given.path, {str(names[i]): values for i, values in chosen.items()})
-    block = max(NUMBERS_AT_ONCE // len(names), 1)
-
-    def blocks() -> Iterator[Any]:
-        for first in range(0, n, block):
-            X = np.zeros((min(block, n - first), len(names)), order="F")
-            for i, values in chosen.items():
-                X[:, i] = values[first : first + block]
-            yield X
-
-    return y, ids, blocks()
-
-
-def _chosen(
-    given: PredictionInput, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, dict[str, Array], dict[int, Array], int]:
-    """Return target, row ids, required columns by index, and the number of rows."""
+def _from_table(
+    given: PredictionInput, layout: Layout, names: Sequence[str], in_file: Sequence[str]
+) -> PredictionData:
+    """Read the columns of a file of any other format."""
     path = given.path
     columns, beside, file, *_ = read_columns(path, **given.writing)
-    known = list(columns)
-    every = beside | columns
-    keep: Any = slice(None)
+    known, every = list(columns), beside | columns
     n_rows = len(next(iter(columns.values())))
+    keep: Any = slice(None)
 
     def column(key: str) -> tuple[str, Array]:
         name = find_column(path, key, known, beside)
@@ -302,19 +289,19 @@ def _chosen(
         events = events_of(path, name, values[keep], given.event[1])
         y = np.column_stack((np.asarray(y), events))
     ids = {} if given.ids is None else dict([column(given.ids)])
-    ids = {name: values[keep] for name, values in ids.items()}
-    called = same_columns(path, layout, [names[i] for i in used], file, known)
+    called = same_columns(path, layout, in_file, file, known)
     if missing := [name for name in called if name not in columns]:
         _refuse_missing(path, missing, known)
-    chosen = {i: columns[name][keep] for i, name in zip(used.tolist(), called, strict=True)}
     with naming_the_file(path):
-        chosen = {i: parse_dates(str(names[i]), v, given.formats) for i, v in chosen.items()}
-    return y, ids, chosen, int(np.arange(n_rows)[keep].size)
+        features = {
+            name: parse_dates(name, columns[there][keep], given.formats)
+            for name, there in zip(names, called, strict=True)
+        }
+    rows = int(np.arange(n_rows)[keep].size)
+    return PredictionData(rows, features, y, {name: v[keep] for name, v in ids.items()})
 
 
 def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) -> None:
-    import difflib
-
     lower = {name.lower(): name for name in columns}
     close = difflib.get_close_matches(missing[0].lower(), lower, n=1)
     hint = f" (is {lower[close[0]]!r} meant?)" if close else ""
@@ -322,19 +309,6 @@ def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) 
     raise InputError(
         f"{path} lacks the column{plural} {some_of(missing)} that the model uses{hint}."
     )
-
-
-def _refuse_unusable(path: Path, columns: dict[str, Array]) -> None:
-    """Raise an error if a required column is not finite and numeric."""
-    for name, values in columns.items():
-        if values.dtype.kind not in "biuf":
-            raise InputError(f"{path}: column {name!r} is text or dates; the model needs numbers.")
-        bad = 0 if values.dtype.kind != "f" else np.count_nonzero(~np.isfinite(values))
-        if bad:
-            raise InputError(
-                f"{path}: column {name!r} is missing or infinite in {bad} of {len(values)} rows; "
-                "leave those rows out or impute them first."
-            )
 
 
 def write(found: Predictions, out: Path | None, as_json: bool, quiet: bool) -> None:

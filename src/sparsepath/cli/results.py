@@ -6,8 +6,6 @@ import json
 import math
 import os
 import re
-import shlex
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -16,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.cli.rerun import ABOUT, RUN, run_file
+from sparsepath.cli.run_file import ABOUT, RUN, command, run_file
 from sparsepath.cli.values import check_name
 from sparsepath.data.readers import write_table
 from sparsepath.errors import FileError
@@ -170,12 +168,6 @@ def page_of(outcome: Outcome, **more: str) -> str:
         ),
         **more,
     )
-
-
-def command() -> str:
-    """Return the command line, if this process is the sparsepath program."""
-    is_program = Path(sys.argv[0]).stem in ("sparsepath", "__main__")
-    return shlex.join(["sparsepath", *sys.argv[1:]]) if is_program else ""
 
 
 def pickle_estimator(model: Any) -> bytes:
