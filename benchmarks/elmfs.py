@@ -1,12 +1,12 @@
 """ELM-FS and mutual information against plain implementations, as ratios of one run.
 
     python benchmarks/elmfs.py [--quick]
-    python benchmarks/elmfs.py --only restarts --parts FOLDER    # piece by piece, then the page
+    python benchmarks/elmfs.py --only restarts --parts FOLDER    # one section at a time, then the page
 
-CPU seconds of the process, so that other jobs on the machine disturb little; wall seconds where
-threads matter. Every ratio is of one piece, that is of one process. The plain implementations are
-the slow twin of the tests (singular values) and, for mutual information, all pairs in NumPy. Writes
-docs/benchmarks/elmfs.md.
+Times are CPU seconds of the process, so that other jobs on the machine have little influence, and
+wall seconds where threads matter. Every ratio compares times of one section, measured in one
+process. The plain implementations are the slow reference of the tests (singular value
+decomposition) and, for mutual information, all pairs in NumPy. Writes docs/benchmarks/elmfs.md.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def plain(pool: Pool, seeds: list[Any]) -> dict[int, Any]:
 
 
 def counted(task: Callable[[], Any]) -> tuple[Any, list[int]]:
-    """The result of a task of the twin, and the neurons of each fit; a fit made twice is one."""
+    """Result of a task of the slow reference, and neurons of each fit (repeated fits count once)."""
     neurons: list[int] = []
     real, last = twin.hidden, [None]
 
@@ -149,18 +149,23 @@ def against_plain(n_restarts: int) -> tuple[float, str]:
     )
     tanh, gram = floor(neurons, 1000)
     rows = [
-        ["plain singular values", slow_cpu, slow_wall, ""],
-        ["ours, one thread", cpu, wall, f"{slow_cpu / cpu:.1f} (CPU)"],
-        ["ours, two threads", cpu2, wall2, f"{slow_wall / wall2:.1f} (wall)"],
-        ["floor: tanh of the same fits alone", tanh, "", f"{slow_cpu / tanh:.0f}"],
-        ["floor: Gram products of the same fits alone (BLAS)", gram, "", f"{slow_cpu / gram:.0f}"],
+        ["plain, with a singular value decomposition", slow_cpu, slow_wall, ""],
+        ["sparsepath, one thread", cpu, wall, f"{slow_cpu / cpu:.1f} (CPU)"],
+        ["sparsepath, two threads", cpu2, wall2, f"{slow_wall / wall2:.1f} (wall)"],
+        ["lower limit: only the tanh of the same fits", tanh, "", f"{slow_cpu / tanh:.0f}"],
+        [
+            "lower limit: only the Gram products of the same fits (BLAS)",
+            gram,
+            "",
+            f"{slow_cpu / gram:.0f}",
+        ],
     ]
     return (
         slow_cpu,
         f"""## {n_restarts} restarts of Algorithm 1 on XOR-like, 1000 samples
 
-The same draws; the path is {"the same" if same else "NOT the same"} (subsets, and errors to 1e-8). {len(neurons)} fits
-with {np.mean(neurons):.0f} neurons on average. The best of three runs, of plain the better of two.
+Both use the same random numbers and give {"the same path" if same else "DIFFERENT paths"} (same subsets, errors equal to 1e-8). There are {len(neurons)} fits
+with {np.mean(neurons):.0f} neurons on average. Times are the best of three runs, for plain the better of two.
 
 {table(["", "CPU s", "wall s", "times as fast as plain"], [[_2(cell) for cell in r] for r in rows])}
 """,
@@ -197,12 +202,12 @@ def default_run(slow_cpu: float, n_restarts: int) -> str:
         rows.append([name, *map(_2, (cpu, cpu_swap, cpu2, wall2))])
         total, total2 = total + cpu, total2 + cpu2
     heads = ["", "one thread, CPU s", "swap alone", "two threads, CPU s", "wall s"]
-    return f"""## The search as it comes: restarts, swap search, polished scalings; all sizes, no validation
+    return f"""## The default search: restarts, swap search, refined scalings; all sizes, no validation
 
 {table(heads, rows)}
 
-The better of two runs, as of plain. All three together {total:.2f} CPU s on one thread, as plain: {total / slow_cpu:.2f} of the
-time of {n_restarts} plain restarts on XOR-like alone. On two threads they take {total2:.2f} CPU s, {total2 / slow_cpu:.2f} of it.
+Times are the better of two runs. All three data sets together take {total:.2f} CPU s on one thread: {total / slow_cpu:.2f} of the
+time of {n_restarts} plain restarts on XOR-like alone. On two threads they take {total2:.2f} CPU s, or {total2 / slow_cpu:.2f} of that time.
 """
 
 
@@ -235,11 +240,11 @@ def many_features(size: int, seeds: int) -> str:
         rows.append([str(k), f"{shared:.2f}", f"{min(errors):.4g}", f"{spread:.2f}"])
     return f"""{title}
 
-{seeds} seeds of the neurons on one split of 713 samples: {", ".join(times)} CPU s. In common: the part of a subset
-that another seed has too, mean over pairs (by chance: size / 53). The last column is the difference between
-the largest and the least SET, the leave-one-out error, in standard errors of SET.
+The neurons are drawn with {seeds} seeds, on one split of 713 samples: {", ".join(times)} CPU s. "In common" is the fraction of a subset
+that another seed also selects, as the mean over pairs of seeds (by chance: size / 53). SET is the leave-one-out error. The last column is the difference between
+the largest and the smallest SET, in standard errors.
 
-{table(["size", "in common", "least SET", "SET apart, in standard errors"], rows)}
+{table(["size", "in common", "smallest SET", "largest minus smallest SET, in standard errors"], rows)}
 """
 
 
@@ -270,18 +275,18 @@ def growth(n_restarts: int) -> str:
 
 {table(["samples", "restarts", "CPU s"], rows)}
 
-The best of four runs. The time grows as the power {slope(samples, by_samples):.2f} of the samples and {slope(counts, by_restarts):.2f} of the restarts (slopes of the
-logarithms; 1 is linear). More samples make a restart take other steps, and other restarts take more or fewer.
+Times are the best of four runs. The time grows as the power {slope(samples, by_samples):.2f} of the samples and {slope(counts, by_restarts):.2f} of the restarts (log-log slopes;
+1 is linear). The number of steps differs between restarts and between numbers of samples.
 """
 
 
 def features(counts: list[int], samples: int) -> str:
-    """`ELMFSRegressor()` on functional with more and more columns of noise."""
-    rows, alone, judged = [], [], []
+    """`ELMFSRegressor()` on functional with a growing number of noise columns."""
+    rows, alone, validated = [], [], []
     ELMFSRegressor(2, n_restarts=2, validation=None).fit(*_xy(functional(100, random_state=0)))
     for d in counts:
         problem = functional(samples, d, random_state=0)
-        told = ELMFSRegressor().expected_seconds(problem.X)
+        expected = ELMFSRegressor().expected_seconds(problem.X)
 
         def fit(validation: Any, n_threads: int, problem: Any = problem) -> Any:
             model = ELMFSRegressor(random_state=0, n_threads=n_threads, validation=validation)
@@ -292,10 +297,10 @@ def features(counts: list[int], samples: int) -> str:
         _, cpu_all, _ = quickest(lambda fit=fit: fit("auto", 1), 2)
         _, _, wall_all = quickest(lambda fit=fit: fit("auto", 2), 2)
         alone.append(cpu)
-        judged.append(cpu_all)
+        validated.append(cpu_all)
         right = "yes" if set(one.path_.subset(5)) == set(range(5)) else "no"
         end = str(one.path_.sizes[-1])
-        rows.append([str(d), end, right, *map(_2, (told, cpu, wall, cpu_all, wall_all))])
+        rows.append([str(d), end, right, *map(_2, (expected, cpu, wall, cpu_all, wall_all))])
     heads = [
         "features", "path ends at", "{1..5} at size 5", "estimate beforehand, to size 20", "search, CPU s",
         "two threads, wall s", "with five folds, CPU s", "two threads, wall s",
@@ -304,8 +309,8 @@ def features(counts: list[int], samples: int) -> str:
 
 {table(heads, rows)}
 
-The search alone grows as the power {slope(counts, alone):.2f} of the features, with the folds of its default validation as the
-power {slope(counts, judged):.2f}. CPU seconds on one thread; the better of two runs of each.
+The time of the search grows as the power {slope(counts, alone):.2f} of the features; with the folds of the default validation, as the
+power {slope(counts, validated):.2f}. Times are CPU seconds on one thread, the better of two runs.
 """
 
 
@@ -370,8 +375,8 @@ def information(n: int) -> str:
 
 {table(["", "CPU s", "plain NumPy, CPU s", "ratio", "same path"], rows)}
 
-One candidate on functional by the size of its subset, CPU ms, the quickest
-of all candidates:
+CPU ms for one candidate on functional, by the size of its subset (the fastest
+of all candidates):
 
 {table(["size", "kept distances", "tree"], candidates)}
 """
@@ -394,8 +399,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a quarter of the work")
-    parser.add_argument("--only", choices=list(pieces(True)), help="one piece; needs --parts")
-    parser.add_argument("--parts", type=Path, help="where pieces are stored and looked for")
+    parser.add_argument("--only", choices=list(pieces(True)), help="one section; needs --parts")
+    parser.add_argument("--parts", type=Path, help="folder of the finished sections")
     arguments = parser.parse_args()
     if arguments.only and not arguments.parts:
         parser.error("--only needs --parts")
@@ -405,15 +410,15 @@ def main() -> None:
         if file and file.exists() and name != arguments.only:
             sections.append(file.read_text(encoding="utf-8"))
         elif arguments.only in (None, name):
-            load = f"\nLoad of the machine when this piece began: {os.getloadavg()[0]:.1f}.\n"
+            load = f"\nLoad of the machine when this section began: {os.getloadavg()[0]:.1f}.\n"
             sections.append(piece() + load)
             if file:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(sections[-1], encoding="utf-8")
     page = f"""# ELM-FS and mutual information: measured ratios
 
-Made by `python benchmarks/elmfs.py{" --quick" * arguments.quick}` on a two-core machine{", piece by piece" if arguments.parts else ""}. CPU seconds can be
-compared; wall seconds say something only if the machine was idle.
+Written by `python benchmarks/elmfs.py{" --quick" * arguments.quick}` on a two-core machine{", one section at a time" if arguments.parts else ""}. CPU seconds can be
+compared. Wall times are only reliable if the machine was idle. "Plain" is a direct implementation without short-cuts.
 
 {chr(10).join(sections)}"""
     write_page("quick.md" if arguments.quick else "elmfs.md", page)

@@ -1,8 +1,9 @@
 """The first fit in a fresh process: CPU seconds above imports, for every search, loss, cv and method.
 
-Every row is a process of its own that imports the class, fits it for ten features with its default
-validation, and fits it once more. The second fit costs the work alone; the difference is what a first
-use adds: modules loaded late and memory touched for the first time. Nothing is compiled at run time.
+Every row is measured in its own process, which imports the class and fits it twice, for ten
+features, with the default validation. The second fit measures the computation only. The difference
+is the cost of the first use: modules that are loaded late, and memory that is used for the first
+time. Nothing is compiled at run time.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 from measure import PAGES, rows_of_page, table, write_page
 
 SHAPES = ((300, 30), (1000, 100))
-BAR = 0.3  # seconds that a first use may add
+BAR = 0.3  # seconds that the first use may add
 PAGE = "first-fit.md"
 LIMIT = 60  # seconds of CPU
 
@@ -89,7 +90,7 @@ def measured(case: dict, m: int, n: int) -> list[float] | None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--only", default="", help="rows whose label holds this text")
+    options.add_argument("--only", default="", help="rows whose label contains this text")
     wanted = options.parse_args().only
     rows = rows_of_page(PAGES / PAGE)
     for label, case in cases():
@@ -110,7 +111,7 @@ def main() -> None:
 def page(rows: list[list[str]]) -> str:
     header = ["fit"]
     for m, n in SHAPES:
-        header += [f"{m} x {n}: first fit", "of it first use"]
+        header += [f"{m} x {n}: first fit", "of this, first use"]
     slow = [
         f"- {row[0]}, {m} x {n}: first use {use} s"
         for row in rows
@@ -118,8 +119,8 @@ def page(rows: list[list[str]]) -> str:
         if not use or float(use) > BAR
     ]
     text = f"# The first fit in a fresh process\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n"
-    text += "CPU seconds of one thread above `import sparsepath`, on a machine that others used too.\n\n"
-    text += f"{table(header, rows)}\n\nRows in which a first use adds more than {BAR} s: "
+    text += "Times are CPU seconds of one thread after `import sparsepath`, on a machine that was not idle.\n\n"
+    text += f"{table(header, rows)}\n\nRows in which the first use adds more than {BAR} s: "
     return text + ("\n\n" + "\n".join(slow) if slow else "none.") + "\n"
 
 

@@ -4,12 +4,13 @@
     python benchmarks/grafting.py --small         # a tenth of the size, printed only
     python benchmarks/grafting.py --only points   # or paths, folds, first, classes, growth: these parts
 
-The logistic loss with l1, no intercept and no scaling, since not all rivals have both. For every
-solver tolerances 1e-3, 1e-4, ... are tried, and the first that reaches a relative suboptimality of
-1e-8 (against a point whose duality gap is below 1e-11) is timed: the median of repeats, CPU seconds
-of one thread, in turn. A rival that takes more than ``PATIENCE`` seconds in all is given up. Ratios
-above 1: sparsepath is faster. Paths: 30 values of l1 from its largest to a hundredth, every point to
-1e-8 (checked), warm starts in both. scikit-learn's saga is not timed.
+Logistic loss with an L1 penalty, without intercept and scaling, because not all packages have both.
+For every solver, tolerances 1e-3, 1e-4, ... are tried, and the first that reaches a relative
+suboptimality of 1e-8 (compared with a point whose duality gap is below 1e-11) is timed: CPU seconds
+of one thread, medians of alternating rounds. A solver that takes more than ``PATIENCE`` seconds in
+total is not timed. A ratio above 1 means that sparsepath is faster. Paths have 30 values of l1, from
+the largest to a hundredth of it, every point solved to 1e-8 (checked), with warm starts in both
+packages. scikit-learn's saga solver is not timed.
 """
 
 import argparse
@@ -192,7 +193,7 @@ def cells(names, times):
 
 
 def held(header, rows):
-    """The table, and below it the rows on which a rival is ahead: a ratio below one."""
+    """The table, followed by the rows in which another package is faster (ratio below one)."""
     behind = []
     for row in filter(None, rows):
         ratios = {
@@ -202,7 +203,8 @@ def held(header, rows):
         if ahead:
             where = row[0] + (f" at {row[1]}" if "l1" in header[1] else "")
             behind.append(f"{where}: {', '.join(ahead)}")
-    counted = f"Behind on {len(behind)} of {len(rows)} rows" + (":" if behind else ".")
+    counted = f"Another package is faster in {len(behind)} of {len(rows)} rows"
+    counted += ":" if behind else "."
     return table(header, rows) + f"\n\n{counted}\n\n" + "\n".join(f"- {line}" for line in behind)
 
 
@@ -291,7 +293,7 @@ def folds(f, repeats):
         for name, cell in zip((rival.name for rival in grafting_folds.RIVALS), cells, strict=True)
         if "(" in cell and "over" not in cell and float(cell.split("(")[1].rstrip(")")) < 1.0
     ]
-    counted = f"A rival is ahead in {len(behind)} places" + (":" if behind else ".")
+    counted = f"Another package is faster in {len(behind)} places" + (":" if behind else ".")
     return table(grafting_folds.HEADER, rows) + f"\n\n{counted}\n\n" + "\n".join(behind)
 
 
@@ -315,7 +317,7 @@ print(seconds[0], min(seconds[1:]))
 
 
 def first(f, repeats):
-    """The first fit of a process beside a later one of the same, in CPU seconds."""
+    """The first fit of a process and the fastest of three later fits, in CPU seconds."""
     two, three = "np.where(y > 0, 1, 0)", "np.digitize(y, [-1, 1])"
     models = [
         ("GraftingRegressor(l1=0.05)", "y"),
@@ -345,7 +347,7 @@ def first(f, repeats):
 
 
 def classes(f, repeats):
-    """The softmax, of which no rival has the penalty: seconds, and in gradients."""
+    """Softmax loss with a penalty that no other package has: seconds, and multiples of X'Y."""
     rng, rows = np.random.default_rng(0), []
     for m, n, K in ((1560, 617, 26), (2000, 1000, 105)):
         m, n = m // f, n // f
@@ -389,41 +391,41 @@ def with_last_slope(rows, varied):
 PARTS = {
     "points": (
         "Single penalties",
-        """Rows on which a rival is ahead are listed below the table. At 1000 x 100 most of the time is the fixed cost of calls of Python and NumPy. Sparse columns are visited in a new order
-at every pass, as in liblinear, which halves the number of passes on text.""",
+        """Rows in which another package is faster are listed below the table. At 1000 x 100 most of the time is the fixed cost of Python and NumPy calls. Sparse columns are visited in a new order
+in every pass, as in liblinear, which halves the number of passes on text.""",
         points,
     ),
     "paths": (
         "Paths",
-        """A path of 30 values of l1 down to a hundredth of the largest, every point to 1e-8, warm starts in both.""",
+        """Each path has 30 values of l1, down to a hundredth of the largest. Both packages use warm starts and solve every point to 1e-8.""",
         paths,
     ),
     "folds": (
         "Cross-validation",
-        """Ten folds, 30 values of l1 down to a hundredth of the largest; squares with an intercept, the logistic loss without. Every solver at the loosest of its
-tolerances 1e-3, 1e-4, ... that brings its path on all data within 1e-6 of the optimum at every value, in relative terms ("not reached" if none does). Where one path
-takes more than three seconds, its time stands for all: "over". scikit-learn: `LassoCV`, and `LogisticRegressionCV` with liblinear; adelie: `cv_grpnet`; skglm and celer have no
-estimator that runs here, so that their warm-started paths on all data and on every training part are timed. CPU seconds of one thread, medians of 3 rounds in turn (200 x 20000: one round).
+        """There are ten folds and 30 values of l1, down to a hundredth of the largest. Fits with squared loss have an intercept, fits with logistic loss have none. Every solver runs at the loosest of its
+tolerances 1e-3, 1e-4, ... that brings its path on all data within a relative 1e-6 of the optimum at every value ("not reached" if none does). If a single path
+takes more than three seconds, the folds are not run, and its time is given as a lower limit ("over"). scikit-learn: `LassoCV`, and `LogisticRegressionCV` with liblinear; adelie: `cv_grpnet`; skglm and celer have no
+estimator that runs here, so their warm-started paths on all data and on every training set are timed. Times are CPU seconds of one thread, medians of 3 alternating rounds (200 x 20000: one round).
 Every point has a duality gap within the tolerance. How sparsepath fits all folds together is on the [design page](../design/grafting.md).""",
         folds,
     ),
     "first": (
         "First fits",
-        """The first fit of a fresh process, after `import sparsepath`, and the quickest of three later ones. The difference is what is imported and set up
-at the first fit.""",
+        """The table compares the first fit of a new process, after `import sparsepath`, with the fastest of three later fits. The difference is the cost of imports and set-up
+in the first fit.""",
         first,
     ),
     "classes": (
         "Classes",
-        """The softmax with one norm per feature over all classes, which no rival has, to a duality gap of 1e-6.""",
+        """Softmax loss with one penalty norm per feature over all classes, which none of the other packages has, solved to a duality gap of 1e-6.""",
         classes,
     ),
     "growth": (
         "How time grows",
-        f"""Dense data, l1 a twentieth of the largest: the convex optimum, and twenty single steps as in the paper (l0 > 0); best of {BEST_OF}, compiled
-code loaded. A twentieth of the features are relevant, so with more features the optimum also has more weights. The
-paper says: linear in the samples, between linear and quadratic in the features. At the small end fixed costs dominate, so the slope of the last step is given too;
-in the features it is the step to more features than samples.""",
+        f"""The data are dense, and l1 is a twentieth of the largest value. The columns show the time to the convex optimum, and of twenty single steps as in the paper of Perkins et al. (l0 > 0); best of {BEST_OF}, after a
+warm-up. A twentieth of the features are relevant, so with more features the optimum also has more weights. According to the
+paper, the time is linear in the samples, and between linear and quadratic in the features. Fixed costs dominate for small data, so the slope between the last two rows is given too.
+For the features, this is the step to more features than samples.""",
         growth,
     ),
 }
@@ -440,10 +442,11 @@ def main():
     sparsepath(*dense_problem(3000, 1500, np.random.default_rng(0)), 0.05, 1e-2)
     head = f"""# Grafting: speed
 
-Written by `benchmarks/grafting.py` on {platform.machine()}, Python {platform.python_version()}: CPU seconds of one thread, medians of {REPEATS} to 25 rounds
-in turn, on a machine that others used too, so ratios below about 1.3 say little; single penalties, classes and growth are from before the loops moved to C++. Above 1: sparsepath is faster. Where nothing
-else is said: logistic loss, l1 only, no intercept, every solver at the loosest of its tolerances 1e-3, 1e-4, ... that gives a relative
-suboptimality of 1e-8; "not reached" if none does, or not within {PATIENCE:.0f} seconds. scikit-learn is liblinear; its saga was not timed.
+Written by `benchmarks/grafting.py` on {platform.machine()}, Python {platform.python_version()}: CPU seconds of one thread, medians of {REPEATS} to 25
+alternating rounds. The machine was not idle, so ratios below about 1.3 mean little. The sections on single penalties, classes and growth were measured before the loops moved to C++. A ratio above 1 means that sparsepath is faster.
+
+Unless stated otherwise, the fits use the logistic loss, an L1 penalty only, and no intercept. Every solver runs at the loosest of its tolerances 1e-3, 1e-4, ... that gives a relative
+suboptimality of 1e-8; "not reached" means that none does within {PATIENCE:.0f} seconds. scikit-learn uses liblinear; its saga solver was not timed.
 """
     parts = {
         name: (title, about, lambda work=work: work(f, REPEATS))

@@ -1,9 +1,10 @@
 """Ten-fold cross-validation over 30 values of l1: grafting against other solvers.
 
 Every solver runs at the loosest of its tolerances 1e-3, 1e-4, ... at which its path on all data is
-within ``TARGET`` of the optimum at every value of l1, in relative terms. Squares with an intercept;
-the logistic loss without, since celer and liblinear have none that is not penalised. Solvers
-without an estimator for it are timed on their paths on all data and on every training part.
+within a relative ``TARGET`` of the optimum at every value of l1. Fits with squared loss have an
+intercept. Fits with logistic loss have none, because celer and liblinear have no unpenalised
+intercept. Solvers without a cross-validated estimator are timed on their paths on all data and on
+every training set.
 """
 
 import time
@@ -16,7 +17,7 @@ from sparsepath import GraftingClassifierCV, GraftingRegressorCV, grafting_path
 TARGET = 1e-6
 SHAPES = ((1000, 100), (100000, 50), (72, 7129), (200, 20000))
 FOLDS, VALUES, LEAST = 10, 30, 0.01
-PATIENCE = 3.0  # CPU seconds for one path, beyond which a solver is not timed any further
+PATIENCE = 3.0  # CPU seconds for one path; a slower solver is not timed further
 
 
 class Problem:

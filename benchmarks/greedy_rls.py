@@ -1,7 +1,7 @@
-"""Greedy RLS against the speed of the hardware and against rivals: ratios of one run.
+"""Greedy RLS compared with the speed of the hardware and with other packages: ratios of one run.
 
-The floor F is the time of k products X'v, that is of reading the data once per chosen feature.
-Run with ``make bench``; ``--quick`` for a look on small data.
+F, the lower limit, is the time of k products X'v, that is, of reading the data once per selected
+feature. Run with ``make bench``; ``--quick`` uses small data.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def growth(quick: bool) -> list[list[str]]:
 
 
 def into_noise(quick: bool) -> str:
-    """How long steps take once all relevant features are chosen, over those before."""
+    """Time of the steps after all relevant features are selected, relative to those before."""
     m, n, relevant = (2000, 200, 20) if quick else (30_000, 1000, 100)
     X, y = two_classes(m, n, relevant)
     works = {k: lambda k=k: greedy(X, y, k) for k in (relevant, 2 * relevant)}
@@ -247,50 +247,50 @@ def main() -> None:
     page = f"""# Greedy RLS: measured ratios
 
 Written by `benchmarks/greedy_rls.py` (`make bench`) on {platform.machine()}, Python
-{platform.python_version()}, {Threads(None).n_threads} threads, float64, Fortran order, warm.
-Ratios are of best times within one run where nothing else is said.
+{platform.python_version()}, {Threads(None).n_threads} threads, float64, Fortran order, after a warm-up.
+Unless stated otherwise, ratios compare the best times of one run.
 
 ## Against reading the data once per chosen feature
 
-F is the time of k products X'v, which depends on what else the machine's memory has to do. All
-were run in turn, {repeat} times.
+F is the time of k products X'v. It depends on the other memory traffic of the machine, so searches and products
+ran alternately, {repeat} times.
 
-{table(["data", "criterion", "time / F, median", "range", "of best times"], floors)}
+{table(["data", "criterion", "time / F, median", "range", "ratio of best times"], floors)}
 
 ## Growth
 
-Exponent of the time: 1 is linear, less is better. 30 chosen of 300 features by the number of samples;
-30 chosen, 30000 samples by the number of features; 30000 samples and 1000 features by the number
-chosen. 100 features are relevant, 300 where the number chosen grows.
-The sizes are large on purpose: at a fifth of them fixed costs, some milliseconds a step, bring the
-exponents down to between 0.5 and 0.9.
+The table shows the exponent of the time: 1 is linear, less is better. With a growing number of samples, 30 of 300 features are chosen;
+with a growing number of features, 30 are chosen from 30000 samples; with a growing number of chosen features, the data have 30000 samples and 1000 features.
+100 features are relevant, or 300 where the number of chosen features grows.
+The data are large on purpose: at a fifth of these sizes, fixed costs of some milliseconds per step reduce the
+exponents to between 0.5 and 0.9.
 
 {table(["form", "what grows", "range", "exponent", "seconds"], growth(quick))}
 
-Where only noise is left to choose from, candidates are all but equal, the bounds do not part them,
-and tens of them are evaluated in a step. With 30000 samples, 1000 features and 100 of them
+When only noise features remain, the candidates are almost equal. The bounds do not separate them,
+and each step evaluates tens of them. With 30000 samples, 1000 features and 100 of them
 relevant, the second hundred steps takes {into_noise(quick)} times as long as the first.
 
 ## Memory beyond the data
 
-Allowed: 15 % of X and k + 16 vectors of the length of the samples.
+The limit is 15 % of X plus k + 16 vectors with one entry per sample.
 
 {table(["form", "data", "MiB used", "MiB allowed", "used / allowed"], memory(quick))}
 
 ## Sparse data
 
-Time against 3k sparse products X'v; memory with the matrix itself, allowed three times the matrix
-and k + 16 vectors.
+Time is compared with 3k sparse products X'v. Memory includes the matrix itself; the limit is three times the matrix
+plus k + 16 vectors.
 
 {table(["data", "time / 3k products", "memory", "allowed"], sparse_rows(quick))}
 
 ## Rivals
 
-Times the duration of greedy RLS. The rivals marked so judge by training error: they do less.
+Times are multiples of the time of greedy RLS. The methods marked "training" score candidates on the training data, which is less work.
 
-{table(["method", "data", "times ours"], rivals(quick))}
+{table(["method", "data", "time / greedy RLS"], rivals(quick))}
 
-The low-rank updated LS-SVM (Algorithm 2 of Pahikkala et al.), 50 features, 5 chosen: quadratic in samples.
+The low-rank updated LS-SVM (Algorithm 2 of Pahikkala et al.), 50 features, 5 chosen. Its time is quadratic in the number of samples.
 
 {table(["samples", "low-rank LS-SVM", "greedy RLS", "ratio"], low_rank(quick))}
 """

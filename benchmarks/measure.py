@@ -1,7 +1,7 @@
-"""Timing as ratios of one run, and the memory a piece of work needs.
+"""Ratios of times within one run, and the memory that a task needs.
 
-Absolute times mean little on a shared machine. Two things to be compared are run in turn, several
-times, and the ratio of their best times is given.
+Absolute times mean little on a shared machine. Tasks to be compared run alternately, several times,
+and the ratio of their best times is reported.
 """
 
 import os
@@ -23,7 +23,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def in_turn(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str, list[float]]:
-    """Times of each piece of work, run in turn ``repeat`` times after a warm-up."""
+    """Times of each task, run alternately ``repeat`` times after a warm-up."""
     for work in works.values():
         work()
     rounds = [{name: seconds(work) for name, work in works.items()} for _ in range(repeat)]
@@ -31,7 +31,7 @@ def in_turn(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str
 
 
 def best_of(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str, float]:
-    """Best time of each piece of work, run in turn."""
+    """Best time of each task, run alternately."""
     return {name: min(times) for name, times in in_turn(works, repeat).items()}
 
 
@@ -64,7 +64,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def rows_of_page(path: Path) -> dict[str, list[str]]:
-    """Rows of the table that the page has: a run replaces those that it measures."""
+    """Rows of the table on the page; a run replaces those that it measures."""
     lines = path.read_text().splitlines() if path.exists() else []
     cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line[:2] == "| "]
     return {row[0]: row for row in cells[1:] if set(row[0]) != {"-"}}
@@ -76,10 +76,10 @@ Part = tuple[str, str, Callable[[], str]]
 def write_in_parts(
     name: str, head: str, parts: dict[str, Part], wanted: list[str], shown: bool = False
 ) -> None:
-    """Measure the parts of a page that are wanted and write it, with the others as they were.
+    """Measure the requested parts of a page and write it, keeping the other parts.
 
-    A part is a title, a few words and what measures it. The page is written after every part, so
-    that a run that is cut short leaves what it has found; ``shown`` only prints it.
+    A part has a title, an introduction and a function that measures it. The page is written after
+    every part, so that an interrupted run keeps its results; ``shown`` only prints the page.
     """
     kept: dict[str, str] = {}
     page = PAGES / name

@@ -1,7 +1,9 @@
-"""What each method costs on three shapes of data, in CPU seconds: for a first idea, not a race.
+"""CPU seconds of each method on data of three shapes.
 
-A search for ten features of a sparse linear problem, without the repetitions of the honest error (ten times that, or five),
-in a process of its own that is ended after half a minute of CPU time. Compiled functions are in the cache.
+The figures are a rough guide: the methods fit different models.
+
+Each method searches for ten features of a sparse linear problem, without the honest error, which repeats the search five or ten times.
+Each search runs in its own process, which is stopped after 30 seconds of CPU time.
 """
 
 import multiprocessing
@@ -34,7 +36,7 @@ def measure(name, m, n, answer):
 
     def timed():
         start = time.process_time()
-        with joblib.parallel_config("sequential"):  # processes of its own would not be counted
+        with joblib.parallel_config("sequential"):  # child processes would not be counted
             fit(m, n)
         return time.process_time() - start
 
@@ -68,7 +70,8 @@ def main():
     lines = [
         "# Every method, three shapes",
         "",
-        *(line for line in (__doc__ or "").splitlines()),
+        *(__doc__ or "").splitlines(),
+        "",
         "Written by `benchmarks/methods.py` on a shared machine of two cores. All paths but those of `rbf` and `backward-rls` end at ten features.",
         "",
         f"| method | {' | '.join(f'{m} x {n}' for m, n in SHAPES)} |",

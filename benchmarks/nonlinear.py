@@ -1,11 +1,11 @@
-"""What nonlinear methods cost, and how good their choices are, with default options and validation.
+"""Run time and quality of the nonlinear methods, with default options and validation.
 
     python benchmarks/nonlinear.py [--only rbf mlp ...] [--seeds 5] [--quality] [--plain]
 
-CPU seconds of one process, both threads counted, of a fit to Friedman's first problem, and until the
-first step is reported. With --quality other problems too: the error on 5000 new rows (in variances of the
-target; for classes the error rate) and the inputs selected, those that matter first. --plain leaves out the
-validation. Every line is also written as JSON to the file of --to.
+CPU seconds of one process (both threads) for a fit of Friedman's first problem, and until the first
+step is reported. --quality adds other problems: the error on 5000 new rows, divided by the variance of
+the target (for classification the error rate), and the selected inputs, the true ones first. --plain
+disables the validation. --to FILE also writes every line as JSON.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def jumps(g, n, d):
 
 
 def categories(g, n, d):
-    """Two codes of 20 categories each, whose effects have no order, and columns of noise."""
+    """Two columns with codes of 20 unordered categories each, and columns of noise."""
     X = g.uniform(size=(n, d))
     X[:, :2] = g.integers(0, 20, (n, 2))
     effects = np.random.default_rng(77).normal(size=(2, 20))

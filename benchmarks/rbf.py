@@ -1,7 +1,8 @@
 """Speed of the RBF solver, as ratios of one run: python benchmarks/rbf.py --growth --large --grid
 
-The rival is the plain Newton method in all 2 (M + 1) + d parameters with the printed schedule, the
-slow twin of the tests. CPU seconds; let BLAS use one thread (OMP_NUM_THREADS=1).
+It is compared with a plain Newton method in all 2 (M + 1) + d parameters with the schedule of mu as
+published, the slow reference of the tests. Times are CPU seconds; set OMP_NUM_THREADS=1, so that BLAS
+uses one thread.
 """
 
 import argparse
@@ -49,17 +50,17 @@ def one_fit(n, d, most_solves=None):
         lambda: twin.algorithm_1(X, y, X, R, T, twin.start(M, d, R, T), most_steps=most_solves)
     )
     print(f"N = {n}, d = {d}")
-    print(f"  ours: {ours:.3f} s, {found.iterations} iterations, J = {found.J:.6f}")
+    print(f"  sparsepath: {ours:.3f} s, {found.iterations} systems, J = {found.J:.6f}")
     unfinished = " (cut off: not finished)" if most_solves else ""
-    print(f"  plain: {plain:.3f} s, {solves} solves, J = {J:.6f}{unfinished}")
+    print(f"  plain: {plain:.3f} s, {solves} systems, J = {J:.6f}{unfinished}")
     each = plain / solves * found.iterations / ours
     if most_solves:
         # The printed schedule with the slacks eliminated makes the same iterates, faster.
         budget = Budget(R, T)
         whole = solve_printed(RBFNetwork(X, y, X), R, T, start(budget, M + 1, d))
-        print(f"  plain would need {whole.iterations} solves and reach J = {whole.J:.6f}")
+        print(f"  plain would need {whole.iterations} systems and reach J = {whole.J:.6f}")
         plain *= whole.iterations / solves
-    print(f"  fit: x {plain / ours:.1f}; per solve: x {each:.1f}")
+    print(f"  ratio: {plain / ours:.1f}; per system: {each:.1f}")
 
 
 def growth():
@@ -74,7 +75,7 @@ def growth():
 
 
 def sampled_grid():
-    """Every fourth node of the 20 x 20 grid on two of ten folds; what 4000 fits would take."""
+    """Every fourth node of the 20 x 20 grid on two of ten folds; estimated time of 4000 fits."""
     rs, ts = np.geomspace(10, 1000, 20)[::4], np.geomspace(0.05, 5, 20)[::4]
     data = friedman(250, 10, random_state=0)
     splits = list(KFold(10).split(data.X))[:2]
@@ -88,7 +89,7 @@ def sampled_grid():
 
 
 def default_searches():
-    """A whole search without parameters, relaxed or not, before its validation."""
+    """A full default search, relaxed or not, without its validation."""
     for n, d in ((50, 5), (150, 8), (300, 10)):
         data = friedman(n, d, random_state=0)
         for relaxed in (True, False):

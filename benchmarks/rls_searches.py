@@ -1,4 +1,4 @@
-"""Folds and floating search: ratios of one run. ``make bench`` runs it; ``--quick`` for a look."""
+"""Folds and floating search: ratios of one run. ``make bench`` runs it; ``--quick`` uses small data."""
 
 import argparse
 import platform
@@ -62,7 +62,7 @@ def main() -> None:
     page = f"""# Folds and floating search: measured ratios
 
 Written by `benchmarks/rls_searches.py` (`make bench`) on {platform.machine()}, Python
-{platform.python_version()}. Every ratio is of best times within one run.
+{platform.python_version()}. Ratios compare the best times of one run.
 
 ## Ten folds against `SequentialFeatureSelector(Ridge(), cv=10)`
 

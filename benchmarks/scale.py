@@ -1,9 +1,9 @@
 """Files larger than memory and a Dask cluster: `make bench-scale ROWS=10000000`.
 
-A Parquet file of float32 noise with 25 columns that matter is made once and kept. Everything is
-told as a ratio of one run: to the time to read the file, to the limit of memory, to the same search
-on arrays. h2o's ModelSelection and dask-ml are measured beside it where they are installed, or in
-another Python that has them (``--python``).
+The data are a Parquet file of float32 noise with 25 relevant columns, generated once and kept. All
+results are ratios of one run: to the time to read the file, to the memory limit, to the same search
+on arrays. h2o's ModelSelection and dask-ml are measured too if they are installed, or in another
+Python that has them (``--python``).
 """
 
 import argparse
@@ -44,7 +44,7 @@ def make(path: Path, rows: int, columns: int) -> None:
 
 
 def read_once(path: Path) -> tuple[float, float]:
-    """Seconds of the clock and of the processor."""
+    """Wall time and CPU time in seconds."""
     began, own = time.perf_counter(), time.process_time()
     for part in sparsepath.open(path, target="y").parts:
         for _ in part.read(None):
@@ -53,9 +53,9 @@ def read_once(path: Path) -> tuple[float, float]:
 
 
 def one(path: str, steps: int, memory: float, how: str, share: float) -> None:
-    """In a process of its own, whose peak of memory is its own: one search, told as JSON.
+    """Run one search in a separate process, to measure its peak memory, and print JSON.
 
-    ``share`` is the part of the row groups that is read.
+    ``share`` is the fraction of the row groups that is read.
     """
     given = {"validation": None} if how == "loo" else {"cv": 10, "validation": "auto"}
     began = time.perf_counter()
@@ -91,10 +91,10 @@ def bytes_sent(dask_worker) -> int:
 
 
 def on_dask(path: Path, steps: int, rows: int) -> None:
-    """The same rows as arrays in memory, on two threads, and on two worker processes of one.
+    """Compare arrays in memory on two threads with two worker processes of one thread each.
 
-    Both have searched once before; then the best of three, taken in turns. Times of the clock mean
-    little on a machine that others use; the time of processors is told beside it.
+    After a warm-up, the best of three alternating rounds counts. Wall times mean little on a shared
+    machine, so CPU times are printed too.
     """
     import dask.array as da
     from distributed import Client, LocalCluster, wait
@@ -116,7 +116,7 @@ def on_dask(path: Path, steps: int, rows: int) -> None:
         )
         print(
             f"Dask, 2 processes, {len(X):,} rows: {there / here:.2f} x the time in memory "
-            f"({here:.1f} s; at most 1.6); {workers / own:.2f} x its time of processors ({own:.1f} s)"
+            f"({here:.1f} s; at most 1.6); {workers / own:.2f} x its CPU time ({own:.1f} s)"
         )
         for m in (len(X) // 100, len(X) // 10, len(X)):
             source = sparsepath.open(
@@ -131,19 +131,19 @@ def on_dask(path: Path, steps: int, rows: int) -> None:
 
 
 def growth(path: Path, steps: int, rows: int) -> None:
-    """How time grows with columns, with partitions and with workers."""
+    """Run time by numbers of columns, partitions and workers."""
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
     X, y = arrays(path, rows)
     few = min(10, steps)
     for n in (X.shape[1] // 4, X.shape[1] // 2, X.shape[1]):
-        source, told = sparsepath.open(np.asfortranarray(X[:, :n]), y), []
+        source, times = sparsepath.open(np.asfortranarray(X[:, :n]), y), []
         for _ in range(3):
             own = time.process_time()
             SparseRLSRegressor(few, validation=None).fit(source)
-            told.append(time.process_time() - own)
-        print(f"{len(X):,} rows, {few} steps, {n} columns: {min(told):.2f} s of processors")
+            times.append(time.process_time() - own)
+        print(f"{len(X):,} rows, {few} steps, {n} columns: {min(times):.2f} s of CPU time")
     for workers, count in ((1, 4), (2, 4), (4, 4), (2, 16), (2, 64)):
         with (
             LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -156,12 +156,12 @@ def growth(path: Path, steps: int, rows: int) -> None:
             seconds, processors, _ = min(_timed(client, few, *parts) for _ in range(2))
             print(
                 f"{len(X):,} rows, {few} steps, {workers} workers, {count} partitions: "
-                f"{seconds:.2f} s, {processors:.2f} s of processors"
+                f"{seconds:.2f} s, {processors:.2f} s of CPU time"
             )
 
 
 def _timed(client, steps: int, *data) -> tuple[float, float, tuple[int, ...]]:
-    """Seconds of the clock, and of all processors that work on it, and what was chosen."""
+    """Wall time, CPU time of all processes, and the selected subset."""
     distant = not isinstance(data[0], np.ndarray)
     before = sum(client.run(time.process_time).values())
     began, own = time.perf_counter(), time.process_time()
@@ -172,7 +172,7 @@ def _timed(client, steps: int, *data) -> tuple[float, float, tuple[int, ...]]:
 
 
 def rival(name: str, path: str, steps: int) -> None:
-    """In a process of its own, with the packages of that Python: seconds of another program."""
+    """Run another package in a separate process, with that Python, and print its seconds."""
     if name == "h2o":
         import h2o
         from h2o.estimators import H2OModelSelectionEstimator
@@ -183,7 +183,7 @@ def rival(name: str, path: str, steps: int) -> None:
         began = time.perf_counter()
         model = H2OModelSelectionEstimator(mode="maxrsweep", max_predictor_number=steps)
         model.train(x=names, y="y", training_frame=frame)
-        told = time.perf_counter() - began
+        seconds = time.perf_counter() - began
         chosen = list(model.get_best_model_predictors()[-1])
         h2o.cluster().shutdown()
     else:
@@ -197,8 +197,8 @@ def rival(name: str, path: str, steps: int) -> None:
         )
         began = time.perf_counter()
         LinearRegression(solver="lbfgs").fit(*parts)
-        told, chosen = time.perf_counter() - began, []
-    print(json.dumps({"seconds": told, "chosen": chosen}))
+        seconds, chosen = time.perf_counter() - began, []
+    print(json.dumps({"seconds": seconds, "chosen": chosen}))
 
 
 def beside(path: Path, steps: int, pythons: list[str]) -> None:
@@ -224,10 +224,12 @@ def beside(path: Path, steps: int, pythons: list[str]) -> None:
             if done.returncode:
                 print(f"{name} failed: {done.stderr.strip().splitlines()[-1]}")
                 break
-            told = json.loads(done.stdout.splitlines()[-1])
-            same = len(set(names) & set(told["chosen"]))
-            more = f"; {same} of {steps} columns are the same" if told["chosen"] else ""
-            print(f"{name} ({what}): {told['seconds']:.1f} s, {told['seconds'] / ours:.1f} x{more}")
+            other = json.loads(done.stdout.splitlines()[-1])
+            same = len(set(names) & set(other["chosen"]))
+            more = f"; {same} of {steps} columns are the same" if other["chosen"] else ""
+            print(
+                f"{name} ({what}): {other['seconds']:.1f} s, {other['seconds'] / ours:.1f} x{more}"
+            )
             break
         else:
             print(f"{name} is not installed (--python names another Python that has it)")

@@ -1,4 +1,4 @@
-"""What the benchmarks by shape share: problems, searches, times in turn, bars."""
+"""Shared by the benchmarks by shape: problems, searches, alternating rounds, bars."""
 
 import time
 import warnings
@@ -28,7 +28,7 @@ def greedy(X, y, k, form="auto", **options):
 
 
 def bars(*reached: tuple[str, float, float]) -> str:
-    """How many bars are met, and which are not: what is measured, the figure, the most it may be."""
+    """Number of bars (targets) met, and those missed: what is measured, the figure, its limit."""
     missed = [
         f"- {what}: {figure:.3g}, at most {most:g}: no"
         for what, figure, most in reached
@@ -51,7 +51,7 @@ def in_turn(
     rounds: int,
     clock: Callable[[], float] = time.process_time,
 ) -> dict[str, np.ndarray]:
-    """CPU times of each, in rounds after a warm-up; what takes no millisecond is done again."""
+    """CPU times of each, in alternating rounds after a warm-up; very short work is repeated."""
     times: dict[str, list[float]] = {name: [] for name in works}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Rivals, wall time, threads as they come: each in a process of its own, as a user has it."""
+"""Wall time of other packages with their default threads, each in its own process."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 from measure import table
 from shaped import bars
 
-# What is done, and how often at most; the first half is a warm-up.
+# The timed code; the first half of the runs is a warm-up.
 CODE = """
 import sys, time
 sys.path.insert(0, {here!r})

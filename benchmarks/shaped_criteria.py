@@ -1,4 +1,4 @@
-"""Every criterion on every shape, beside what its least work takes; a part of ``shapes.py``."""
+"""Every criterion on every shape, and the minimum work it needs; a part of ``shapes.py``."""
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -30,13 +30,13 @@ CRITERIA = (
     "3 classes",
     "3 classes, zero-one",
 )
-# The least work of a criterion, measured in the same run, for what cannot be within 6 F.
+# Minimum work of a criterion, measured in the same run, for criteria that cannot be within 6 F.
 FLOORS = {
     "AUC, five folds": "sorts",
     "AUC, pairs": "pairs",
 }
 ALONE = ("sorts", "pairs")
-NEAR = 2.0  # times its floor: what is no further is marked
+NEAR = 2.0  # times its minimum work: up to here a cell gets a star
 
 
 def pairs_alone(m, n, k):
@@ -46,7 +46,7 @@ def pairs_alone(m, n, k):
 
 
 def criteria(quick: bool, rounds: int) -> str:
-    """Every criterion on every shape: time over F, less a tenth of a millisecond a step."""
+    """Every criterion on every shape: time divided by F, minus 0.1 ms per step."""
     rows, beyond = [], dict.fromkeys(("plain", "order", "swap"), 0)
     for m, n, k in CRITERIA_SHAPES[:2] if quick else CRITERIA_SHAPES:
         X, y = problem(m, n)

@@ -1,9 +1,9 @@
-"""Greedy RLS on small, wide, tall and row-ordered data, forms and rivals: ratios of one run.
+"""Greedy RLS on small, wide, tall and row-ordered data, its engines and other packages.
 
-Rivals that are not installed are left out. Times are of the process (CPU seconds, one thread), medians
-of ratios over rounds in which all take turns, so that a busy machine matters less. Under every table
-stand the bars that its figures are held against, and whether they are reached. ``--quick`` for a
-look on small data; ``--only rivals,forms,...`` writes these parts of the page anew and keeps the rest.
+Packages that are not installed are left out. Times are CPU seconds of one thread; ratios are medians
+over alternating rounds, so that the load of the machine has less influence. Below every table are the
+bars (targets) for its figures, and whether they are met. ``--quick`` uses small data;
+``--only rivals,forms,...`` measures these parts of the page again and keeps the rest.
 """
 
 import argparse
@@ -42,15 +42,19 @@ SHAPES = (
     (200, 20000, 50),
     (10000, 100, 20),
     (10000, 1000, 50),
-    (100000, 200, 100),  # a long path: most of it beyond the last feature that matters
+    (100000, 200, 100),  # a long path: most features on it are noise
 )
-FRESH = 1 << 25  # numbers in X from which the system's time for memory is a part of the whole
+FRESH = 1 << 25  # numbers in X from which the system time for memory matters
 RIVALS = ((300, 30, 20), (72, 7129, 30), (200, 20000, 50), (2000, 2000, 200), (1_000_000, 50, 20))
-OWN = (3000, 300, 150)  # bad for us: too tall for memory, so many steps that bounds are loose
+OWN = (
+    3000,
+    300,
+    150,
+)  # the hardest case: too tall for one engine, too many steps for the bounds of the other
 
 
 def rounds_for(m: int, n: int, k: int, rounds: int) -> int:
-    """Medians of short works need many, since others use the machine too."""
+    """Number of rounds: short work needs many, because the machine is shared."""
     if m * n * k < 1 << 20:
         return 7 * rounds
     return rounds if m * n * k < 1 << 27 else rounds - 1
@@ -176,7 +180,7 @@ def orders(quick: bool, rounds: int) -> str:
 
 
 class Bare(RegressorMixin, BaseEstimator):
-    """What scikit-learn's validation alone takes of a fit."""
+    """An estimator whose fit is only scikit-learn's input validation."""
 
     _parameter_constraints: ClassVar[dict] = {}
 
@@ -187,7 +191,7 @@ class Bare(RegressorMixin, BaseEstimator):
 
 
 def small(quick: bool, rounds: int) -> str:
-    """A whole fit of small data, beside what scikit-learn's own fit takes."""
+    """A full fit of small data, compared with fits of scikit-learn."""
     from sklearn.linear_model import OrthogonalMatchingPursuit, Ridge
 
     X, y = problem(300, 30)
@@ -224,7 +228,7 @@ def small(quick: bool, rounds: int) -> str:
 
 
 def tall(quick: bool, rounds: int) -> str:
-    """Data much larger than the caches, where reading them is the floor."""
+    """Data much larger than the caches, where the time to read them is the lower limit."""
     given = {f"{m} x {n}": problem(m, n) for m, n in ((5000, 100),) if quick}
     if not quick:
         given["50000 x 1000"] = problem(50000, 1000)
@@ -353,50 +357,51 @@ def at_once(quick: bool, rounds: int) -> str:
 PARTS: dict[str, tuple[str, str, Callable[[bool, int], str]]] = {
     "rivals": (
         "Rivals",
-        """Whole fits (`validation=None`): times of rivals over ours, above one means that we are ahead. F is the time of
-k products X'v. The rivals judge by the training error, not by exact leave-one-out; OMP and LARS are functions
-without an estimator around them. abess is left out where it takes a minute, RLScore where it is not installed (its last release does not build with Python 3.11).""",
+        """The table shows full fits (`validation=None`): the time of the other package divided by that of sparsepath. Above one, sparsepath is faster. F is the time of
+k products X'v. The other packages minimise the training error, not the exact leave-one-out error. OMP and LARS are functions, not
+estimators. abess is left out where it takes a minute, RLScore where it is not installed (its last release does not build with Python 3.11).""",
         rivals,
     ),
     "clock": (
         "Rivals, wall time",
-        """Whole fits, with as many threads as each takes by itself, each in a process of its own, after a warm-up: medians, the least of
-three processes on two idle cores. If anybody else uses a core, fastcan takes 250 ms at 300 x 30: its threads wait for each other.""",
+        """The table shows full fits with the default number of threads of each package. Each fit runs in its own process, after a warm-up. The figure is the smallest median of
+three processes on two idle cores. If another process uses a core, fastcan takes 250 ms at 300 x 30, because its threads wait for each other.""",
         by_the_clock,
     ),
     "forms": (
         "Forms",
-        """The search alone. Times of the forms, step by step, over that of what the rule of `rls/engines.py` chose.""",
+        """The table shows the search alone: the time of each form of the search (engine), relative to the form that the rule in `rls/engines.py` chooses.""",
         forms,
     ),
     "small": (
         "Small data",
-        """A fit of 300 x 30, beside what scikit-learn's own validation takes.""",
+        """Fits of 300 x 30, compared with the time of scikit-learn's input validation.""",
         small,
     ),
     "orders": (
         "Order and type",
-        """Whole fits over that of float64 in Fortran order. Large data are read in place, without a copy. In C order, reading a single column of tall data is slower. The last row leaves the
-system's time out.""",
+        """Times of full fits, relative to float64 in Fortran order. Large data are read in place, without a copy. In C order, reading a single column of tall data is slower. The last row excludes
+system time.""",
         orders,
     ),
     "criteria": (
         "Criteria",
-        """Searches (the data made ready included; what a whole fit adds is under "Small data") in multiples of F,
-after 0.1 ms a step; least of several rounds. AUC cannot be within 6 F, so its least work is given in the same run, and a star marks at most twice that. Sorts: all columns sorted k
-times, because the AUC of a candidate depends on the order. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step. With three classes, error
-counts came out at up to 8 on a busy machine.""",
+        """Times of searches in multiples of F, after 0.1 ms per step is subtracted; minimum of several rounds. They include the preparation of the data. "Small data" shows what a full fit adds.
+
+The target is 6 F. The AUC cannot be computed within this time. Its minimum work is therefore measured in the same run, and a star marks times of at most twice this minimum. "Sorts" sorts all columns k
+times, because the AUC of a candidate depends on the order. "Pairs" makes one comparison for every pair of a positive and a negative sample, every candidate and every step. With three classes, error
+counts took up to 8 F on a busy machine.""",
         criteria,
     ),
     "tall": (
         "Tall data",
-        "The search alone, in Fortran order, over k products X'v: reading the data once a step.",
+        "The search alone, in Fortran order, relative to k products X'v (reading the data once per step).",
         tall,
     ),
     "searches": ("Searches", "The search alone, in multiples of F.", searches),
     "backward": (
         "Backward",
-        "The search alone, from all n features down to none; each measured once.",
+        "The search alone, from all n features down to none. Each was measured once.",
         backward,
     ),
     "many": (
@@ -415,8 +420,8 @@ def main() -> None:
     head = f"""# Greedy RLS by the shape of the data
 
 Written by `benchmarks/shapes.py` on {platform.machine()}, Python {platform.python_version()}: CPU time of
-one thread, medians of ratios over rounds in turn, on a machine that others used too. Relevant are 20
-features; the rest is noise.
+one thread, medians of ratios over alternating rounds, on a machine that was not idle. 20 features are
+relevant; the rest is noise. A *bar* is a target that the benchmark script checks.
 """
     parts = {
         name: (title, about, lambda work=work: work(given.quick, 3))

@@ -1,11 +1,11 @@
-"""Two versions of the package on the same fits, and rivals: ratios of one run.
+"""Two versions of the package, and other packages, on the same fits: ratios of one run.
 
     python benchmarks/versions.py --before ../old/src        # all rows; writes docs/benchmarks/versions.md
     python benchmarks/versions.py --before ../old/src --only 1000000   # these; the page keeps its other rows
 
-Each version lives in a process of its own; they take turns, and the least time of each counts. CPU time of one thread,
-so that other users of the machine matter little; ``--threads 2`` measures wall time on two threads instead, for a quiet
-machine.
+Each version runs in its own process, in alternating rounds, and the minimum of its times counts. Times are CPU time of one
+thread, so that the load of the machine has little influence; ``--threads 2`` measures wall time on two threads instead, on an
+idle machine.
 """
 
 import argparse
@@ -103,7 +103,7 @@ CRITERIA: tuple[tuple[str, dict], ...] = (
 CRITERIA_SHAPES = ((300, 30, 20), (72, 2000, 20), (2000, 500, 20), (20000, 100, 20))
 DEFAULT = ((300, 30, 20), (1000, 100, 20), (20000, 200, 100), (1_000_000, 50, 20))
 RIVALS = ("abess", "fastcan")
-BAR = 1.5  # times the version before, at most
+BAR = 1.5  # limit, in times of the version before
 SHORT, MORE = (
     0.1,
     7,
@@ -183,7 +183,7 @@ def measured(what: dict, before: Path | None, threads: int, rounds: int) -> dict
         for side, (_, who) in sides.items():
             workers[side].ask(case={**what, "who": who})
         turns = [{side: workers[side].ask() for side in sides} for _ in range(rounds)]
-        short = sum(turns[-1].values()) < SHORT  # the least of few is still noise
+        short = sum(turns[-1].values()) < SHORT  # the minimum of few rounds is still noisy
         for _ in range(MORE * rounds if short else 0):
             turns.append({side: workers[side].ask() for side in sides})
     finally:
@@ -195,7 +195,7 @@ def measured(what: dict, before: Path | None, threads: int, rounds: int) -> dict
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--before", type=Path, help="src of another version")
-    options.add_argument("--only", default="", help="rows whose label holds this text")
+    options.add_argument("--only", default="", help="rows whose label contains this text")
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--rounds", type=int, default=7)
     given = options.parse_args()
@@ -225,19 +225,17 @@ def page(found: dict[str, list[str]], columns: list[str], threads: int) -> str:
     clock = "CPU time of one thread" if threads == 1 else f"wall time of {threads} threads"
     text = f"""# Before and after the compiled core
 
-Written by `benchmarks/versions.py`: {clock}, least of several rounds in turn, on a machine that
-others used too, so that times come out up to half longer than on an idle one, and ratios within a fifth. Rows were
-measured in several runs. Ratios are ours over the other: below one we are ahead. "before" is the last version with
-Numba, with its functions compiled; "products" is the time of k products X'v.
+Written by `benchmarks/versions.py`: {clock}, minimum of several alternating rounds. The machine was
+not idle, so times are up to half longer than on an idle one, and ratios are accurate to about a fifth. Rows were
+measured in several runs. Ratios divide the time of sparsepath by the other time: below one, sparsepath is faster. "before" is the last version with
+Numba, after its functions were compiled; "products" is the time of k products X'v.
 
 {table(["fit", "ms", *columns], rows)}
 """
     before = [over["before"] for _, over in ratios if "before" in over]
     if before:
         mean = np.exp(np.mean(np.log(before)))
-        text += (
-            f"\nOver the version before: geometric mean {mean:.2f}, largest {max(before):.2f}.\n"
-        )
+        text += f"\nRelative to the version before: geometric mean {mean:.2f}, largest {max(before):.2f}.\n"
     limits = {"before": BAR, **dict.fromkeys((*RIVALS, "LassoCV"), 1.0)}
     missed = [
         f"- {label}: {over[c]:.2f} times {'the version before' if c == 'before' else c}"
@@ -247,7 +245,7 @@ Numba, with its functions compiled; "products" is the time of k products X'v.
     ]
     if missed:
         text += (
-            f"\nRows that miss their bar (at most {BAR} times the version before, ahead of the others):"
+            f"\nRows that miss their target (at most {BAR} times the version before, and faster than the other packages):"
             "\n\n" + "\n".join(missed) + "\n"
         )
     text += absolute({row[0]: row[1] for row in rows}, dict(ratios))
@@ -257,13 +255,13 @@ Numba, with its functions compiled; "products" is the time of k products X'v.
 
 
 def absolute(ms: dict[str, str], ratios: dict[str, dict]) -> str:
-    """The bars that are no ratio to the version before, as far as their rows are measured."""
+    """The targets that do not compare with the version before, for the rows measured so far."""
     lines = []
     for label, most in MOST_MS.items():
         lines.append(_bar(label, "ms", float(ms[label]) if label in ms else None, most))
     for label, (side, most) in MOST_TIMES.items():
         lines.append(_bar(label, f"times {side}", ratios.get(label, {}).get(side), most))
-    return "\nAbsolute bars:\n\n" + "\n".join(lines) + "\n"
+    return "\nAbsolute targets:\n\n" + "\n".join(lines) + "\n"
 
 
 def _bar(label: str, unit: str, found: float | None, most: float) -> str:

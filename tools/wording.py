@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PLACES = ["*.md", "changes", "docs", "examples", "src", "tools", "Makefile", "pyproject.toml"]
+PLACES = ["*.md", "benchmarks", "changes", "docs", "examples", "experiments", "src", "tools"]
+PLACES += ["Makefile", "pyproject.toml"]
 TEXT = {".md", ".rst", ".html", ".js", ".toml", ""}
 
 WORDS = {
