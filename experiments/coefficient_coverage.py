@@ -2,7 +2,7 @@
 
     python experiments/coefficient_coverage.py [times]
 
-100 samples, 20 features of which four matter, correlated with 0.3, normal noise.
+100 samples, 20 features (four of them relevant) with correlations of 0.3, normal noise.
 """
 
 import sys

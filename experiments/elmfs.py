@@ -10,8 +10,8 @@ sets. Then the statements of the paper, and the subsets that it names over sever
     python experiments/elmfs.py --tiny     # one problem, for a test: seconds
 
 Writes docs/results/elmfs.md and elmfs-*.png beside it. With --parts FOLDER every finished part is
-stored there and a run that was ended goes on; with --minutes no part is begun after that time and
-the page is made of what there is.
+stored there, and an interrupted run resumes; with --minutes no part starts after that time, and the
+page contains the finished parts.
 """
 
 import argparse
@@ -135,15 +135,15 @@ def run(problem: Problem, plan: Plan, seed: int = 0) -> dict[str, Any]:
 def figure_section(problem: Problem, plan: Plan, found: dict[str, Any] | None) -> list[str]:
     """The section of a figure."""
     if found is None:
-        return [f"## {problem.title}", "", "Left out: no time was left for it.", ""]
+        return [f"## {problem.title}", "", "Not run: not enough time.", ""]
     if "left out" in found:
-        return [f"## {problem.title}", "", f"Left out: {found['left out']}", ""]
+        return [f"## {problem.title}", "", f"Not run: {found['left out']}", ""]
     train, test, features = found["rows"]
     heads = ["size", *METHODS, "SET: Algorithm 1", "SET: ELM-FS", *(f"test: {m}" for m in METHODS)]
     lines = [
         f"## {problem.title} (figure {problem.figure})",
         "",
-        f"{train} samples to train, {test} to test, {features} features; sizes to {found['size']}; "
+        f"{train} training samples, {test} test samples, {features} features; sizes up to {found['size']}; "
         f"{plan.of(problem).restarts} restarts of Algorithm 1 and ELM-FS, {found['climbs']} of MI-FWBW; "
         f"k = {found['k']}; seed 0.",
         "",
@@ -165,7 +165,7 @@ def figure_section(problem: Problem, plan: Plan, found: dict[str, Any] | None) -
     for m, errors in found["SET"].items():
         lines += [
             "",
-            f"{m}: SET is least at size {int(np.argmin(errors)) + 1}; the one-standard-error rule "
+            f"{m}: SET is lowest at size {int(np.argmin(errors)) + 1}; the one-standard-error rule "
             f"chooses size {found['one_se'][m]}.",
         ]
     return [*lines, ""]
@@ -189,13 +189,13 @@ def figures(parts: Parts, plan: Plan, problems: tuple[Problem, ...]) -> dict[str
 
 
 def sections(parts: Parts, plan: Plan) -> list[str]:
-    """The page without its head."""
+    """The page without its introduction."""
     about = tuple(problem for problem in ABOUT if problem in plan.problems)
     figures(parts, plan, about)  # those of 53 features take the longest, and come last
     text = claims(parts, ("both", "scaling"), plan.seeds, plan.restarts, about)
     errors = ["## Errors over seeds", ""]
     for problem in about:
-        rivals = RIVALS if problem.rivals else ()  # for the others the pictures will do
+        rivals = RIVALS if problem.rivals else ()  # for the others the figures are enough
         of = parts, problem, plan.seeds, plan.restarts, problem.claims_size, rivals
         errors += errors_over_seeds(*of)
     wide = agreement(parts, 15, 3, plan.restarts) if plan.option == FULL.option else []
@@ -214,7 +214,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="seeds for the claims")
     parser.add_argument("--reduced", default="", help="a problem whose figure is not in full")
     parser.add_argument("--parts", type=Path, help="where to store finished parts")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no part after that")
+    parser.add_argument(
+        "--minutes", type=float, default=np.inf, help="start no part after this time"
+    )
     given = parser.parse_args()
     plan = FULL if given.full else TINY if given.tiny else QUICK
     command = f"python experiments/elmfs.py{plan.option}"
@@ -224,7 +226,12 @@ def main() -> None:
         plan = replace(plan, reduced=given.reduced)
         command = f"{command} --reduced {given.reduced}"
     parts = Parts(given.parts, given.minutes)
-    header = ["# ELM-FS: the paper's figures and statements", "", f"Written by `{command}`.", ""]
+    header = [
+        "# ELM-FS: the paper's figures and statements",
+        "",
+        f"Written by `{command}`. [Protocol](#protocol) explains the terms and columns.",
+        "",
+    ]
     protocol = """## Protocol
 
 Features are counted from 1, as in the paper. *Algorithm 1* is the paper's search (`strategy="scaling"`), *ELM-FS* the default search of `ELMFSRegressor`. SET is the leave-one-out

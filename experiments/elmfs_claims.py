@@ -1,8 +1,8 @@
-"""The claims of the ELM-FS paper over seeds: subsets, test errors, agreement of seeds.
+"""The claims of the ELM-FS paper for several seeds: subsets, test errors, agreement of seeds.
 
     python experiments/elmfs_claims.py [--seeds 10] [--parts FOLDER] [--minutes N]
 
-Writes docs/results/elmfs-claims.md: the claims alone, with the defaults as they come.
+Writes docs/results/elmfs-claims.md, with default parameters and only the claims.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def runs(
     size: int | None,
     one_split: bool = False,
 ) -> list[Run]:
-    """Runs over seeds, as many as there are; the seed draws the split too, unless ``one_split``."""
+    """All available runs over seeds; the seed also draws the split, unless ``one_split``."""
     found = []
     for seed in range(seeds):
         name = f"{problem.key}-{method}-{size}-{restarts}-{seed}{'-one' if one_split else ''}"
@@ -117,10 +117,10 @@ CLAIMS: list[tuple[str, Problem, str, Callable[[Run], bool]]] = [
         "all",
         lambda r: r.has(1, 1) and r.has(2, 2, 3) and r.has(3, 1, 2, 3),
     ),
-    ("least SET at 3", XOR, "all", lambda r: r.least == 3),
+    ("lowest SET at size 3", XOR, "all", lambda r: r.least == 3),
     ("{1..5} at size 5", FUNCTIONAL, "95 %", lambda r: r.has(5, 1, 2, 3, 4, 5)),
     (
-        "and least SET there",
+        "and lowest SET there",
         FUNCTIONAL,
         "95 %",
         lambda r: r.has(5, 1, 2, 3, 4, 5) and r.least == 5,
@@ -140,7 +140,7 @@ def claims(
     restarts: int,
     about: tuple[Problem, ...] = ABOUT,
 ) -> list[str]:
-    """How often the subsets that the paper names come out."""
+    """How often the subsets stated in the paper are found."""
     found = {
         (problem.key, strategy): runs(
             parts, problem, strategy, seeds, restarts, problem.claims_size
@@ -151,17 +151,18 @@ def claims(
     lines = [
         "## Claims over seeds",
         "",
-        f"ELM-FS with its defaults but {restarts} restarts; {seeds} seeds; each draws the",
-        "data (or the 70/30 split; for Santa Fe the split is fixed), the neurons and the starts.",
+        f"ELM-FS with {restarts} restarts and otherwise default parameters, {seeds} seeds. Each seed draws the",
+        "data (or the 70/30 split; that of Santa Fe is fixed), the neurons and the starting points. SET is the",
+        "leave-one-out error at each size; braces contain the numbers of the selected features.",
         "",
         "| problem | claim | goal | " + " | ".join(SEARCHES[s] for s in strategies) + " |",
         "|---|---|---|" + "---|" * len(strategies),
     ]
-    for text, problem, asked, holds in CLAIMS:
+    for text, problem, goal, holds in CLAIMS:
         if problem not in about:
             continue
         counts = [_count(found[problem.key, s], holds) for s in strategies]
-        lines.append(f"| {problem.title} | {text} | {asked} | " + " | ".join(counts) + " |")
+        lines.append(f"| {problem.title} | {text} | {goal} | " + " | ".join(counts) + " |")
     lines += ["", "CPU seconds per seed, median:", ""]
     heads = " | ".join(SEARCHES[s] for s in strategies)
     lines += [f"| problem | {heads} |", "|---|" + "---|" * len(strategies)]
@@ -198,21 +199,21 @@ def errors_over_seeds(
     if not here:
         return []
     chosen = [r.chosen for r in here]
-    cut = "" if len(here) == seeds else f" (of {seeds}: there was no time for more)"
+    cut = "" if len(here) == seeds else f" (of {seeds}: not enough time for all)"
     lines = [
-        f"### {problem.title}, sizes to {min(len(r.errors) for r in here)}",
+        f"### {problem.title}, sizes up to {min(len(r.errors) for r in here)}",
         "",
-        f"{len(here)} seeds{cut}. Medians, in brackets the least and the largest. The rule of one "
-        "standard error chose",
-        f"{_counted(chosen)}; SET was least at {_counted([r.least for r in here])}.",
+        f"{len(here)} seeds{cut}. Medians, with minimum and maximum in brackets. Chosen by the "
+        "one-standard-error rule:",
+        f"{_counted(chosen)}. Lowest SET: {_counted([r.least for r in here])}.",
         "",
         " | ".join(
             [
                 "| size | SET | standard error",
                 "test: ELM-FS",
                 *rivals,
-                "ELM-FS's own",
-                "commonest |",
+                "test: scaled machine",
+                "most frequent subset |",
             ]
         ),
         "|---|" + "---|" * (5 + len(rivals)),
@@ -237,26 +238,28 @@ def _spread(values: list[float]) -> str:
 
 
 def _counted(sizes: list[int]) -> str:
-    """Sizes and how often, as 'size 3 in 20'."""
-    return ", ".join(f"size {s} in {sizes.count(s)}" for s in sorted(set(sizes)))
+    """Sizes and how often, as 'size 3 (20 seeds)'."""
+    return ", ".join(
+        f"size {s} ({sizes.count(s)} seed{'s' * (sizes.count(s) > 1)})" for s in sorted(set(sizes))
+    )
 
 
 def agreement(parts: Parts, size: int, seeds: int, restarts: int) -> list[str]:
-    """How far the subsets of different seeds of the neurons and starts agree on 53 features."""
+    """Agreement of the subsets of different seeds of neurons and starting points, 53 features."""
     lines = ["## Agreement between seeds on 53 features (anthrokids)", ""]
     found = runs(parts, ANTHROKIDS, "both", seeds, restarts, size, one_split=True)
     if len(found) < 2:
         return []
     seconds = np.mean([r.seconds for r in found])
     lines += [
-        f"Sizes 1 to {size}, {restarts} restarts, {len(found)} seeds of neurons and starts on one split, "
+        f"Sizes 1 to {size}, {restarts} restarts, {len(found)} seeds of neurons and starting points on one split, "
         f"{seconds:.2g} CPU seconds each.",
-        "In common: the part of a subset that another seed has too, mean over pairs of seeds (by",
-        "chance: size / 53). Alike: the same with a feature counted as shared if the other seed has",
-        "one that is correlated with it by 0.95 or more. The last column is the difference of the",
-        "least and the largest SET in standard errors of SET.",
+        '"In common" is the fraction of a subset that another seed also selects, as the mean over pairs of seeds (by',
+        'chance: size / 53). "Alike" also counts features that correlate at 0.95 or more with one selected by the',
+        'other seed. "In all" lists the features that every seed selects. The last column is the difference between the',
+        "largest and the smallest SET, in standard errors.",
         "",
-        "| size | in common | by chance | alike | in all | SET, least to largest | in SE |",
+        "| size | in common | by chance | alike | in all | SET, smallest to largest | difference |",
         "|---|---|---|---|---|---|---|",
     ]
     twins = np.abs(np.corrcoef(ANTHROKIDS.split(0).X.T)) >= 0.95
@@ -288,14 +291,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--tiny", action="store_true", help="one problem, for a test")
     parser.add_argument("--parts", type=Path, help="where to store finished parts")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no part after that")
+    parser.add_argument(
+        "--minutes", type=float, default=np.inf, help="start no part after this time"
+    )
     given = parser.parse_args()
     parts = Parts(given.parts, given.minutes)
     restarts = ELMFSRegressor().n_restarts
     about = (XOR,) if given.tiny else ABOUT
     for seeds in range(1, given.seeds + 1):  # seed by seed, so that a cut leaves all problems alike
         section = claims(parts, ("both",), seeds, restarts, about)
-    head = "# ELM-FS with its defaults: the claims of the paper"
+    head = "# ELM-FS with default parameters: the claims of the paper"
     made = f"Written by `python experiments/elmfs_claims.py --seeds {given.seeds}`, without validation."
     save_page("elmfs-claims", "\n".join([head, "", made, "", *section]).rstrip() + "\n")
 

@@ -1,14 +1,14 @@
-"""SET against the error on new data of the very machine that earned it, size by size.
+"""SET, the leave-one-out error of ELM-FS, and the error of the same model on new data, by size.
 
     python experiments/elmfs_honest.py [--seeds 2] [--size 6]
-    python experiments/elmfs_honest.py --parts FOLDER --only NAME,NAME    # these sets, and no page
+    python experiments/elmfs_honest.py --parts FOLDER --only NAME,NAME    # only these data sets; no page is written
     python experiments/elmfs_honest.py --quick      # without the honest error: a fifth of the time
 
-Writes docs/results/elmfs-honest.md. Real sets are split at random by the seed (Santa Fe: its first
-1000 rows train); of the drawn ones 500 of 1994 rows train, 100 columns driven by eight common
-factors: t3 (factors, columns and noise of Student's t with three degrees of freedom), mixed (every
-other column lognormal), lognormal (all columns and the target). The honest error is that of the
-default validation; luck is what machines on columns drawn at random, which nobody chose, show.
+Writes docs/results/elmfs-honest.md. The seed splits real data at random (Santa Fe: the first 1000
+rows are for training). Simulated data have 500 training rows, 1494 test rows and 100 columns driven
+by eight common factors: t3 (factors, columns and noise from Student's t with three degrees of
+freedom), mixed (every other column lognormal), lognormal (all columns and the target). The honest
+error is that of the default validation; "luck" is measured by models on random columns.
 """
 
 import argparse
@@ -29,7 +29,7 @@ Parts = tuple[Any, Any, Any, Any]
 
 
 def parted(X: Any, y: Any, train: Any, test: Any) -> Parts:
-    """Training and test data, the target in standard deviations of the training part."""
+    """Training and test data, the target in standard deviations of the training set."""
     y = (y - y[train].mean()) / y[train].std()
     return X[train], y[train], X[test], y[test]
 
@@ -87,7 +87,7 @@ SETS: dict[str, Callable[[int], Parts]] = {
 
 
 def apart(told: Any, told_se: Any, tested: Any, tested_se: Any) -> Any:
-    """Test less told error, in standard errors of the difference."""
+    """Test error minus estimated error, in standard errors of the difference."""
     return (np.asarray(tested) - told) / np.hypot(told_se, tested_se)
 
 
@@ -97,7 +97,7 @@ def tested(model: Any, X: Any, y: Any) -> tuple[float, float]:
 
 
 def row(name: str, seed: int, size: int, validation: Any) -> dict[str, Any]:
-    """What one fit says of its sizes from 1 on, and new data; all as lists."""
+    """Estimated and test errors of one fit at sizes from 1 on, as lists."""
     X, y, X_test, y_test = SETS[name](seed)
     start = time.process_time()
     model = ELMFSRegressor(size, random_state=seed, n_threads=1, validation=validation).fit(X, y)
@@ -147,7 +147,7 @@ def calibration(title: str, values: Any) -> str:
 
 
 def noise(samples: int, features: int, seeds: int, quick: bool) -> list[str]:
-    """What is chosen where there is nothing to find; quickly: to three features."""
+    """Selection on pure noise; if ``quick``, up to three features."""
     most = 3 if quick else None
     lines = []
     for seed in range(seeds):
@@ -203,7 +203,7 @@ def main() -> None:
 def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[str]) -> str:
     heads = ["data, training part", "seed", *(f"size {k + 1}" for k in range(size))]
     real = {key: each for key, each in found.items() if key[0].split(",")[0] not in DRAWN}
-    groups = {"real": real, "drawn": {k: found[k] for k in found.keys() - real.keys()}}
+    groups = {"real": real, "simulated": {k: found[k] for k in found.keys() - real.keys()}}
     is_known = any(np.isfinite(f["honest"]).any() for f in found.values())
     measured = [
         calibration(f"{title}, {word}", np.concatenate([by(f, kind) for f in some.values()]))
@@ -221,17 +221,19 @@ def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[st
         "",
         "## What holds",
         "",
-        "SET, the leave-one-out error that ELM-FS minimises, compares subsets; the honest error says what to expect of new data.",
-        f"{np.mean(np.abs(every) <= 1.5):.0%} of the test errors are within 1.5 standard errors of SET; by chance alone it would be 87 %. The largest ratio",
-        f"of test error to SET is {worst:.2f}. SET is too low on drawn problems, because the subset with the lowest value is chosen.",
+        "SET is the leave-one-out error that ELM-FS minimises. Use it to compare subsets; the honest error estimates the error on new data.",
+        f"{np.mean(np.abs(every) <= 1.5):.0%} of the test errors are within 1.5 standard errors of SET; for an unbiased normal estimate it would be 87 %. The largest ratio",
+        f"of test error to SET is {worst:.2f}. SET is too low on simulated problems, because the subset with the lowest value is chosen.",
         "",
-        "| | differences | within 1.5 | at most 1.5 above | median | largest |",
+        "Differences from the test error, in standard errors:",
+        "",
+        "| | number | within 1.5 | at most 1.5 above | median | largest |",
         "|---|---|---|---|---|---|",
         *measured,
         "",
         "## By data set",
         "",
-        f"SET{' / honest error' if is_known else ''} / test error, in brackets test error less SET{' and less honest error' if is_known else ''} in standard errors of the difference.",
+        f'SET{" / honest error" if is_known else ""} / test error. In brackets: test error minus SET{" and minus honest error" if is_known else ""}, in standard errors of the difference. [Protocol](#protocol) explains "luck".',
         "",
         "| " + " | ".join([*heads, "luck", "chosen", "CPU s"]) + " |",
         "|---" * (size + 5) + "|",
@@ -239,18 +241,18 @@ def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[st
         "",
         "## Pure noise",
         "",
-        "Features chosen by default; least SET over the error of the empty model; test error (1 is that of the truth).",
+        "The number of features chosen by default, the lowest SET divided by the error of the empty model, and the test error (1 is the error of the true model).",
         "",
-        "| samples x features | seed | chosen | least SET | test |",
+        "| samples x features | seed | chosen | lowest SET | test |",
         "|---|---|---|---|---|",
         *empty,
         "",
         "## Protocol",
         "",
-        "The target is in standard deviations of the training part. SET and test error are of the same machine; the honest error is",
-        "that of the default validation, five parts left out of the whole procedure. Rows without an honest error were run without",
-        "validation. Luck: the median difference for ten machines on three columns drawn at random, which shows by how much the test part happens to be",
-        "harder than the training part.",
+        "The target is divided by its standard deviation in the training set. SET and test error belong to the same model. The honest error is",
+        "that of the default validation: the full procedure is repeated on five folds. Rows without an honest error were run without",
+        'validation. "Luck" is the median difference for ten models on three random columns. It shows by how much the test set happens to be',
+        "harder than the training set.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""What the ELM-FS paper says of its figures and tables, beside what came out here."""
+"""Statements of the ELM-FS paper about its figures and tables, and the results found here."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def times(found: dict[str, Any]) -> list[str]:
     ]
     holds = all(len(names) == len(found) for names in faster.values())
     return [
-        "CPU seconds, the search for k included, sizes to the largest of the figure.",
+        "CPU seconds up to the largest size in the figure, including the search for k, the number of neighbours.",
         "",
         table(["problem", *heads, *paper], rows),
         "",
@@ -100,7 +100,7 @@ def verdicts(found: dict[str, Any]) -> list[str]:
             a, b = least(each["SET"][method]), least(each["tested"][method])
             c = least(each["own"][method])
             out.append(
-                f"{titles[key]}, {method}: the least SET has the least test error: "
+                f"{titles[key]}, {method}: the size with the lowest SET has the lowest test error: "
                 f"{verdict(a == b)} (SET at size {a}, test error at {b}, that of the scaled machine at {c})."
             )
     if "diabetes" in found:
@@ -111,7 +111,7 @@ def verdicts(found: dict[str, Any]) -> list[str]:
             for k in "123"
         )
         out.append(
-            "Diabetes: to three features LARS and Algorithm 1 have lower test errors than MI-FW and "
+            "Diabetes: up to three features LARS and Algorithm 1 have lower test errors than MI-FW and "
             f"MI-FWBW: {verdict(worse)}."
         )
     if "poland" in found:
@@ -136,7 +136,7 @@ def verdicts(found: dict[str, Any]) -> list[str]:
 
 
 def santa_fe(found: dict[str, Any]) -> list[str]:
-    """LARS needs eight features for what ELM-FS has with four."""
+    """LARS needs eight features to reach the test error of ELM-FS with four."""
     out = []
     for method in ("Algorithm 1", "ELM-FS"):
         four = called(found["subsets"][method]["4"])
@@ -156,7 +156,7 @@ def santa_fe(found: dict[str, Any]) -> list[str]:
             f"({four})."
         )
         out.append(
-            f"Santa Fe, {method}: LARS needs eight features for the test error of four ({aim:.3g}): "
+            f"Santa Fe, {method}: LARS needs eight features to reach the test error of four ({aim:.3g}): "
             f"{verdict(first['LARS'] == '8')} ({shown})."
         )
     return out

@@ -1,4 +1,4 @@
-"""How long the exact search takes to prove its sets. Tables of docs/results/exact.md.
+"""Run time of the exact search until its subsets are proved. Tables of docs/results/exact.md.
 
 Run: python experiments/exact_search.py [narrow|wide|folds] [seconds]; --tiny: 20 columns, for a test.
 """

@@ -3,8 +3,8 @@
 Five against the rest, 60000 training and 10000 test images, penalty 1: run time, leave-one-out error
 and test error (both mean squared errors, as in the paper) against the number of features, for greedy
 and floating search, with and without an intercept (the paper has none), and for search with exchanges.
-``--size`` sets how far to go (the paper: 100), ``--swaps`` how far the exchanges go, ``--rows`` takes
-the first training images only.
+``--size`` is the largest size (the paper: 100), ``--swaps`` that of the exchanges; ``--rows`` uses only
+the first training images.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from sparsepath import SelectionPath, SparseRLSRegressor
 
 COLOURS = {"forward": "#0072b2", "floating": "#d55e00", "swap": "#009e73"}
 TITLES = {"forward": "greedy", "floating": "floating", "swap": "with exchanges"}
-PARTS = {"to 50": (1, 50), "51 to 90": (51, 90), "above 90": (91, 10**6)}
+PARTS = {"up to 50": (1, 50), "51 to 90": (51, 90), "above 90": (91, 10**6)}
 
 
 @dataclass
@@ -142,9 +142,9 @@ Written by `experiments/floating_rls.py`.
 
 - *Floating has the lower leave-one-out error.* Holds: lower at {loo[0]} of {loo[2]} sizes, higher at {loo[1]}; with an intercept lower at
   {loo_intercept[0]}, higher at {loo_intercept[1]}.
-- *Floating has the lower test error at small sizes.* {few[0]} features: lower at {few[1]} sizes, higher at {few[2]}.
-- *Slightly worse test error near 100 features.* {last[0]} features: lower at {last[1]} sizes, higher at {last[2]}, mean difference {last[3]:+.5f}.
-- *The cost of floating is a small factor.* {ratio:.2f} here; the paper's figure shows about three.
+- *Floating has the lower test error at small sizes.* Holds {few[0]} features: lower at {few[1]} sizes, higher at {few[2]}.
+- *Slightly worse test error near 100 features.* Holds {last[0]} features: lower at {last[1]} sizes, higher at {last[2]}, mean difference {last[3]:+.5f}.
+- *The cost of floating is a small factor.* Holds: {ratio:.2f} here; the paper's figure shows about three.
 
 ## Errors by size
 
@@ -156,15 +156,15 @@ Test error by range of sizes: number of sizes at which floating is lower / highe
 
 {table(["sizes", "without intercept (the paper's)", "with intercept"], ranges)}
 
-Floating made {drops} removals (without intercept) and took {ratio:.2f} times the CPU time of greedy. Exchanges to {arguments.swaps} features took
-{runs["swap"].seconds / runs["forward"].seconds:.1f} times that of all of greedy. Error rates at the last size, with intercept:
+Floating made {drops} removals (without intercept) and took {ratio:.2f} times the CPU time of greedy. Exchanges up to {arguments.swaps} features took
+{runs["swap"].seconds / runs["forward"].seconds:.1f} times as long as the full greedy search. Error rates at the last size, with intercept:
 {", ".join(f"{TITLES[s]} {rate:.4f}" for s, rate in rates.items())}.
 
 ## Protocol
 
 MNIST, five against the rest, {len(rows)} training and {len(test[1])} test images, penalty 1, raw pixels. The search minimises the leave-one-out squared error (LOO);
-the test error is the mean squared error on images that no search has seen. The paper's model has no intercept; the figure and the columns "intercept" are with one.
-Greedy and floating to {arguments.size} features, exchanges to {arguments.swaps}.
+the test error is the mean squared error on images that no search has seen. The paper's model has no intercept; models in the figure and in the columns "intercept" have one.
+Greedy and floating search up to {arguments.size} features, exchanges up to {arguments.swaps}.
 """
     save_page("floating_rls", page)
 

@@ -3,13 +3,13 @@
     python experiments/grafting.py             # as on the page; about 20 minutes of one core
     python experiments/grafting.py --quick     # few instances and sets, to try it out: minutes
     python experiments/grafting.py --tiny      # one instance of C, without (d) and (g), for a test: seconds
-    python experiments/grafting.py --jobs 2    # in two processes
-    python experiments/grafting.py --only cdefgh   # these algorithms, and no page
-    python experiments/grafting.py --page      # the page of what is finished; computes nothing
+    python experiments/grafting.py --jobs 2    # two processes
+    python experiments/grafting.py --only cdefgh   # only these algorithms; no page is written
+    python experiments/grafting.py --page      # writes the page from finished parts
 
-Writes docs/results/grafting.md and pictures beside it. Data sets D and E come from the folder that
-SPARSEPATH_DATA names (see paper_sets.py). Every part is kept in build/ as it finishes:
-a run that was cut goes on where it was, unless the code of that part has changed.
+Writes docs/results/grafting.md and its figures. Data sets D and E are read from the folder in
+SPARSEPATH_DATA (see paper_sets.py). Every finished part is kept in build/, and an interrupted run
+resumes, unless the code of that part has changed.
 """
 
 import argparse

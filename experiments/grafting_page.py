@@ -1,4 +1,4 @@
-"""The page and the pictures of the grafting experiments, with the paper's statements one by one."""
+"""The page and figures of the grafting experiments, with the statements of the paper."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -92,7 +92,7 @@ def verdict3(found):
         others = [error(name, x) for x in NAMES if x != "b" and len(found[name, x])]
         out += [
             holds(
-                f"{name}: the MLP graft wins by far ({error(name, 'b'):.3f}; the next "
+                f"{name}: the MLP graft is the best by far ({error(name, 'b'):.3f}; the next "
                 f"{min(others):.3f})",
                 error(name, "b") < min(others) / 2,
             ),
@@ -146,7 +146,7 @@ def verdict3(found):
         out.append(holds(claim, share < 0.015))
         wrong = {x: 1000 * error("D", x) for x in NAMES if len(found["D", x])}
         most = sorted(wrong.values())[len(wrong) // 2]
-        claim = f"D: most algorithms misclassify one of 1000 (median over them {most:.1f})"
+        claim = f"D: most algorithms misclassify one of 1000 (median over algorithms: {most:.1f})"
         out.append(holds(claim, most < 1.5))
     if ("E", "a") in found:
         alike = [x for x in NAMES if len(found["E", x]) == len(found["E", "e"])]
@@ -236,17 +236,17 @@ Perkins, Lacker and Theiler (2003). Written by `experiments/grafting.py{made}`. 
 
 ## What holds
 
-Figure 2, which penalty with how many irrelevant features:
+Figure 2: the best penalty by the number of irrelevant features (O0, O1, O2: L0, L1, L2):
 
 {chr(10).join(verdict2(fig2))}
 
-Figure 3 and Table 3, errors, features, saliency and times:
+Figure 3 and Table 3: errors, features, saliency and times (A to E: data sets; (a) to (h): algorithms, as in Figure 3):
 
 {chr(10).join([*verdict3(fig3), *verdict_times(fig3)])}
 
 ## Table 1: what each penalty is for
 
-The paper's judgements, and where they are seen here.
+The assessments of the paper, and the results here that show them.
 
 | | L0 | L1 | L2 | here |
 | --- | --- | --- | --- | --- |
@@ -269,9 +269,9 @@ them). "none" is a ridge of 1e-5, because separable data have no unregularised o
 
 ## Table 2: penalties by five-fold cross-validation
 
-Error rates in five folds of the first training set, over eight l1 and four l0 (linear) or six l1 and three l0 (MLP, at most 40 connections).{f" Not run: {skipped}." if skipped else ""}
+Error rates by five-fold cross-validation on the first training set, over eight values of l1 and four of l0 (linear) or six of l1 and three of l0 (MLP, at most 40 connections).{f" Not run: {skipped}." if skipped else ""}
 
-{table(["data", "graft", "printed l1, l0", "found l1, l0", "error of the printed", "error of the found"], found_table(penalties))}
+{table(["data", "graft", "printed l1, l0", "found l1, l0", "error with printed", "error with found"], found_table(penalties))}
 
 ## Figure 3: error, features, saliency, seconds
 
@@ -284,7 +284,7 @@ standard errors are too small. SVMs see standardised features, with gamma = 1 / 
 parts, and prune below 1e-4 of the largest; (d) has ten hidden units and at most 5000 iterations. (g) and (h) select ten features; (g) by the accuracy in three folds of the training
 data.{f" Not run: {', '.join(not_run)}." if not_run else ""}
 
-### Table 3: seconds, and gradient descent over grafting
+### Table 3: seconds, and ratio of gradient descent to grafting
 
 CPU seconds of one thread on a shared machine. In the paper everything is Matlab; here (c) and (d) are SciPy's compiled L-BFGS-B. The paper's gradient descent for networks
 did not converge on C, D and E; here it does.

@@ -183,7 +183,7 @@ def independence(tiny: bool):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=TITLES, help="one data set, for a look")
+    parser.add_argument("--only", choices=TITLES, help="one data set, printed only")
     parser.add_argument("--tiny", action="store_true", help="two small data sets, two folds")
     arguments = parser.parse_args()
     tiny = arguments.tiny
@@ -235,10 +235,10 @@ Written by `experiments/greedy_rls.py`.
 ## What holds
 
 - *"The proposed approach clearly outperforms the random selection strategy on all data sets."* Partly: with few features it does.
-  Greedy is at least as accurate as random order at this share of the sizes, and behind by at most the difference in brackets:
+  Share of the sizes at which greedy is at least as accurate as random order (in brackets, by how much it is worse at most):
   {", ".join(f"{name} {share:.0%} ({behind:.4f})" for name, (share, behind) in wins.items())}.
 - *"In most cases with only a small subset of features one can achieve as good performance as with all the
-  features."* Features needed for an accuracy within half a per cent:
+  features."* Features needed for an accuracy within half a percentage point:
   {", ".join(f"{name} {few} of {all_}" for name, (few, all_) in early.items())}.
 - *"In most cases the leave-one-out and test accuracies are close to identical"*, with overfitting on colon-cancer
   and german.numer. Largest gaps: {", ".join(f"{name} {gap:+.3f}" for name, gap in sorted(gaps, key=lambda g: -g[1])[:3])}.
@@ -248,9 +248,9 @@ Written by `experiments/greedy_rls.py`.
 
 ## Selected features (Figures 4 to 9) and overfitting (Figures 10 to 15)
 
-Accuracy on the test folds, greedy / random order. "Enough": the smallest size within half a per cent of the accuracy with all
-features. "Ahead": share of sizes at which greedy is at least as accurate as random order. "Behind": the most by which it is less accurate at any
-size. "Gap": largest excess of the leave-one-out accuracy over the test accuracy. "Stable": features among the first five
+Accuracy on the test folds, greedy / random order. "Enough" is the smallest size within half a percentage point of the accuracy with all
+features; "ahead" is the share of sizes at which greedy is at least as accurate as random order; "behind" is the largest difference in favour of random order at any
+size; "gap" is the largest difference between leave-one-out accuracy and test accuracy; "stable" is the number of features among the first five
 that are chosen in every fold.
 
 {table(["data", "samples x features", "to size", "median alpha", "1 feature", "5", "10", "all", "enough", "ahead", "behind", "gap", "stable"], rows)}
@@ -261,8 +261,8 @@ that are chosen in every fold.
 
 {figures_scaling}
 
-CPU seconds of one thread with {n} features, {k} chosen. The low-rank updated LS-SVM is measured over {steps} steps and multiplied
-by {k // steps}: its steps take equal times.
+CPU seconds of one thread with {n} features, {k} chosen. The time of the low-rank updated LS-SVM is measured over {steps} steps and multiplied
+by {k // steps}, because its steps take equal times.
 
 {table(["examples", "low-rank LS-SVM", "greedy RLS", "ratio"], scale_rows)}
 
@@ -281,8 +281,8 @@ labels (columns):
 
 ## Protocol
 
-Ten stratified folds. On each training part the penalty is chosen by leave-one-out accuracy with all features, and features are added by leave-one-out accuracy
-until all are in. Columns are standardised inside the model, because the data files hold unscaled values. Neither the search nor the penalty sees the test
+Ten stratified folds. On each training set the penalty is chosen by leave-one-out accuracy with all features, and features are added by leave-one-out accuracy
+until all are selected. Columns are standardised inside the model, because the data files hold unscaled values. Neither the search nor the penalty sees the test
 folds. The file of australian has 690 rows, the paper 683; the 780 features of the paper's mnist5 are those that are not constant.
 
 The procedure takes three lines for a data set; `path_.honest_errors` are the errors on the test folds:

@@ -1,14 +1,14 @@
-"""Networks that grow, where no input explains anything alone: a product, a robot arm, parity.
+"""Networks that grow, on problems in which no input has an effect alone.
 
     python experiments/grown_networks.py                            # the page of results
-    python experiments/grown_networks.py --parts FOLDER --only arm-1   # one part of it, kept there
-    python experiments/grown_networks.py --tiny                     # one drawn problem, for a test
+    python experiments/grown_networks.py --parts FOLDER --only arm-1   # only this part, kept in FOLDER
+    python experiments/grown_networks.py --tiny                     # one simulated problem, for a test
 
-``MLPGraftingRegressorCV`` and ``MLPGraftingClassifierCV`` with their default penalties see all
-inputs; scikit-learn's histogram gradient boosting is given the true inputs alone. Errors are those
-on 10000 new samples. ``look_ahead=1``, the gradient test of the paper, stands beside it. Then real
-data, against gradient boosting and ridge regression on all inputs. Writes
-docs/results/grown-networks.md.
+The problems are a product, a robot arm and parity. ``MLPGraftingRegressorCV`` and
+``MLPGraftingClassifierCV`` with default penalties are given all inputs, scikit-learn's histogram
+gradient boosting only the true ones. Errors are measured on 10000 new samples, also for
+``look_ahead=1``, the gradient test of the paper. On real data, the networks are compared with
+gradient boosting and ridge regression on all inputs. Writes docs/results/grown-networks.md.
 """
 
 import argparse
@@ -151,9 +151,9 @@ def real_row(name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", type=Path, help="where finished parts are kept")
-    parser.add_argument("--only", choices=PARTS, help="this part, and no page")
-    parser.add_argument("--tiny", action="store_true", help="one drawn problem, for a test")
+    parser.add_argument("--parts", type=Path, help="folder of the finished parts")
+    parser.add_argument("--only", choices=PARTS, help="only this part; no page is written")
+    parser.add_argument("--tiny", action="store_true", help="one simulated problem, for a test")
     given = parser.parse_args()
     wanted = [given.only] if given.only else PARTS[:1] if given.tiny else PARTS
     with tempfile.TemporaryDirectory() as folder:
@@ -176,19 +176,19 @@ def write(made, measured):
         "ratio", "inputs and error without look-ahead", "units, connections", "CPU seconds",
     ]  # fmt: skip
     of_real = [
-        "data, rows x inputs", "one standard error", "least error", "boosting", "ridge",
+        "data, rows x inputs", "one standard error", "lowest error", "boosting", "ridge",
         "CPU seconds: grown, boosting, ridge",
     ]  # fmt: skip
     save_page(
         "grown-networks",
-        f"""# Networks that grow: what inputs explain only together
+        f"""# Networks that grow: inputs that matter only jointly
 
 Written by `experiments/grown_networks.py`.
 
 ## What holds
 
-The networks find the true inputs of a product, of a robot arm and of parity, where no single input has a slope, and their errors are below those of boosting that is
-given the true inputs. Without look-ahead (`look_ahead=1`, the gradient test of the grafting paper) these inputs are not found.
+The networks find the true inputs of a product, of a robot arm and of parity, where no single input has a gradient, and their errors are below those of gradient boosting that is
+given only the true inputs. Without look-ahead (`look_ahead=1`, the gradient test of the grafting paper) these inputs are not found.
 
 {table(header, made)}
 
@@ -196,22 +196,22 @@ given the true inputs. Without look-ahead (`look_ahead=1`, the gradient test of 
 * arm: {arm.__doc__}
 * parity: {parity.__doc__}
 
-The search looks at all pairs in one pass, for parity at all 2.1 million sets of five (a quarter of a second). With 1000 samples it can find five inputs together among some 75, four
-among 145, three among 490, two among 3000.
+The search tests all pairs in one pass, and for parity all 2.1 million sets of five (a quarter of a second). With 1000 samples it can find five interacting inputs among about 75, four
+among 145, three among 490, and two among 3000.
 
 ## Real data
 
 {table(of_real, measured)}
 
-On products and waves the network is ahead (laser: less than half of boosting's error). On bank32nh, anthrokids and diabetes few inputs carry nearly all: the network uses 6 of 32, 4 of 53 and 2 of 10, and
-has 0.90 to 1.06 of boosting's error. Where many inputs add a little each (Boston, Poland) boosting on all of them is better; on the nearly linear sets (bank32nh, diabetes, Poland) ridge
-regression is too. One standard error of 3 folds is wide: on Boston it takes two inputs, the least error six, with an error lower by two fifths.
+On products and waves the network is better (laser: less than half of the error of boosting). On bank32nh, anthrokids and diabetes few inputs carry nearly all information: the network uses 6 of 32, 4 of 53 and 2 of 10 inputs, and
+its error is 0.90 to 1.06 times that of boosting. If many inputs contribute a little each (Boston, Poland), boosting on all of them is better; on the nearly linear data (bank32nh, diabetes, Poland) ridge
+regression is better, too. The one-standard-error rule is coarse with 3 folds: on Boston it selects two inputs, whereas the lowest error needs six and is two fifths lower.
 
 ## Protocol
 
-`MLPGraftingRegressorCV` and `MLPGraftingClassifierCV` with {CV} folds and defaults otherwise see all inputs; the size is chosen by one standard error unless the column says
-otherwise. Generated problems: errors on {NEW} new samples, mean squared errors, for parity the mean log loss. Real data: one split of each, the first rows of the laser, the file's own split of
-Poland, else rows drawn at random; number of inputs and mean squared error of the other rows, in variances of the training target; boosting and ridge regression see all inputs.
+`MLPGraftingRegressorCV` and `MLPGraftingClassifierCV` with {CV} folds and otherwise default parameters are given all inputs; the size is chosen by the one-standard-error rule unless the column says
+otherwise. Generated problems: mean squared errors on {NEW} new samples, for parity the mean log loss. Real data: one split of each data set into training and test rows (laser: the first rows; Poland: the split of the file;
+otherwise at random). The table shows the number of inputs and the mean squared error on the test rows, divided by the variance of the training target; boosting and ridge regression use all inputs.
 CPU seconds on a busy machine.
 """,
     )

@@ -2,19 +2,19 @@
 
 1. The linear designs of Hastie, Tibshirani and Tibshirani (2020), *Best subset, forward stepwise or
    lasso?*: n x p of 100 x 10, 500 x 100, 50 x 1000, 100 x 1000; five relevant features; correlations
-   rho^|i-j|; signal to noise from 0.05 to 6.
+   rho^|i-j|; signal-to-noise ratios from 0.05 to 6.
 2. Small data (40 to 150 samples), two classes, other losses and penalties, heavy tails.
 3. Pure noise (100 x 1000), with a permutation null.
-4. Two classes with as many columns as gene expression has, where the criterion of the search stands
-   beside the error on left-out samples.
+4. Two classes with as many columns as gene expression data: the criterion of the search and the
+   error on held-out samples.
 
-The procedure is the default one. For every data set the estimated error of the chosen model and its
-interval stand beside the true risk of that very model.
+The procedure is the default one. For every data set, the estimated error of the selected model and its
+interval are compared with the true error of this model.
 
     python experiments/honest.py [repetitions] [small data sets] [noise seeds] [folder]
     python experiments/honest.py --tiny      # one data set of few designs, for a test
 
-Every repetition is kept in the folder when it is done, so that the work can be interrupted and resumed.
+Every finished repetition is kept in the folder, so that a run can be interrupted and resumed.
 Seeds begin at 1000: those below were used to design the interval.
 """
 
@@ -91,7 +91,7 @@ def numbers(n, p, sd=2.0, relevant=4, columns="normal", noise="normal"):
 
 
 def product(n, p):
-    """A product and a square, of which no linear model knows anything."""
+    """A product and a square, which no linear model can find."""
 
     def some(m, rng):
         X = rng.standard_normal((m, p))
@@ -101,7 +101,7 @@ def product(n, p):
 
 
 def labels(n, p):
-    """A design of two classes of about the same size."""
+    """A design with two classes that are about equally common."""
 
     def some(m, rng):
         X = rng.standard_normal((m, p))
@@ -111,7 +111,7 @@ def labels(n, p):
 
 
 def skewed(n, p):
-    """Two classes, log-normal columns: models err hugely on a few samples."""
+    """Two classes, log-normal columns: very large errors on a few samples."""
 
     def some(m, rng):
         y = np.arange(m) % 2
@@ -223,7 +223,7 @@ def level(seeds=500):
 
 
 def kept(folder, name, work):
-    """What the work gives, from the folder if it was done before."""
+    """The result of a task, read from the folder if it exists there."""
     file = Path(folder) / f"{name}.npy"
     if not file.exists():
         np.save(file, work())
@@ -231,7 +231,7 @@ def kept(folder, name, work):
 
 
 def judged(rows):
-    """Means of some data sets of one shape, of which every design has as many."""
+    """Means over data sets of one shape, with equal numbers for every design."""
     rho, snr, error, low, high, true = rows.T[:6]
     designs = {(r, s) for r, s in zip(rho, snr, strict=True)}
     by_design = [
@@ -245,7 +245,7 @@ def judged(rows):
 
 
 def by_luck(rows):
-    """Of the most signal: data sets in which most relevant features were found, and the others."""
+    """The strongest signal: data sets in which most relevant features were found, and the others."""
     rows = rows[rows[:, 1] == RATIOS[-1]]
     lucky = rows[:, 7] >= 3
     return [
@@ -282,7 +282,7 @@ def verdict(few, parts, pure):
     small, heavy = ([row for row in few if ("heavy" in row[0]) == tails] for tails in (False, True))
     lines = [
         f"- On linear designs the estimate is {min(ratios):.2f} to {max(ratios):.2f} of the true error "
-        f"on average, and the 90 % intervals hold {min(held):.0%} to {max(held):.0%} of the true errors.",
+        f"on average, and the 90 % intervals contain {min(held):.0%} to {max(held):.0%} of the true errors.",
         f"- With few samples or two classes it is {min(row[2][:5] for row in small)} to "
         f"{max(row[2][:5] for row in small)} of the true error, and at most "
         f"{max(float(row[4]) for row in small):.1%} of the true errors are above the interval.",
@@ -290,8 +290,8 @@ def verdict(few, parts, pure):
     ]
     if heavy:
         lines.append(
-            "- With heavy tails the intervals are too short: the largest errors to come are not in the "
-            f"sample. Up to {max(float(row[4]) for row in heavy):.0%} of the true errors are above them."
+            "- With heavy tails the intervals are too narrow: the largest errors of future data do not "
+            f"occur in the sample. Up to {max(float(row[4]) for row in heavy):.0%} of the true errors are above them."
         )
     return ["## What holds", "", *lines, ""]
 
@@ -301,23 +301,25 @@ def small_section(rows):
     return [
         "## Small data, two classes, other losses, heavy tails",
         "",
-        f"{rows[0][1]} data sets of each design, different from those that were used to design the "
-        "interval; four relevant features; the truth is measured on 6000 to 60000 more samples. "
-        "These sizes have several random assignments to folds by default. *Above*: the true error is "
-        "above the upper end of the 90 % interval. *Between assignments*: the median of the relative "
-        "standard deviation of the error between assignments, where features were chosen. Error rate "
-        "and AUC are those of `honest_.figures`. The goal is at most 7 % above, without heavy tails.",
+        f"Each design has {rows[0][1]} data sets, different from those used to develop the interval, with "
+        "four relevant features. The true error is measured on 6000 to 60000 additional samples. Data of "
+        "these sizes are assigned to folds several times by default. *Inside*, *above* and *below*: the "
+        "share of true errors inside the 90 % interval, above its upper end and below its lower end. "
+        "*Between assignments*: the median of the relative standard deviation of the error between "
+        "assignments, for data sets in which features were selected. Error rate and AUC are those of "
+        "`honest_.figures`. The target is at most 7 % above, without heavy tails.",
         "",
-        "With two classes the estimate is a little too low, most where no features are chosen: the "
-        "classes are equally common in truth, and the larger one of the sample looks larger than it "
-        "is (60 x 300: error rate 0.42, true 0.47).",
+        "With two classes the estimate is slightly too low, most of all if no features are selected: the "
+        "classes are equally common in the population, but in a sample one of them is larger by "
+        "chance, so always predicting it looks better than it is (60 x 300: error rate 0.42 "
+        "estimated, 0.47 true).",
         "",
         table(
             [
                 "design",
                 "data sets",
                 "mean estimated / mean true (s.e.)",
-                "held",
+                "inside",
                 "above",
                 "below",
                 "between assignments",
@@ -370,19 +372,18 @@ def linear_section(parts, repetitions):
         "## Linear designs with known risk",
         "",
         "The linear designs of Hastie, Tibshirani and Tibshirani (2020), *Best subset, forward "
-        "stepwise or lasso?*: five relevant features, signal to noise 0.05 to 6, correlations "
+        "stepwise or lasso?*: five relevant features, signal-to-noise ratios 0.05 to 6, correlations "
         f"0, 0.35 and 0.7, {repetitions} data sets of each of the 15 combinations per shape. "
-        "*Estimated* is `honest_.error`; *true* is the risk of the very model that was chosen. "
-        "The bias is the ratio of their means in each of the 15 designs, averaged over these: the "
-        "first column.",
+        "*Estimated* is `honest_.error`; *true* is the expected error of the selected model itself. "
+        "The first column is the ratio of their means in each of the 15 designs, averaged over the designs.",
         "",
-        "The ratio of single data sets has a mean above one even without bias if it is spread out, "
-        "and so has its inverse; the geometric mean treats both alike. The "
-        f"spread at 50 x 1000 comes from signal to noise 6. In the {found} data sets in which the search "
-        f"found most of the relevant features the mean estimate is {low:.2f} and the mean risk "
-        f"{risk:.2f}; in the {others} others {high:.2f} and {worse:.2f}. Left-out samples show how the "
-        "search does on nine tenths of such data; they cannot show that this sample is a lucky one. The "
-        "intervals allow for it.",
+        "Ratios of single data sets have a mean above one even without bias, and so do their inverses; "
+        "the geometric mean treats both equally. The wide spread at 50 x 1000 comes from a "
+        f"signal-to-noise ratio of 6. In the {found} data sets in which the search found most of the "
+        f"relevant features the mean estimate is {low:.2f} and the mean true error {risk:.2f}; in the "
+        f"{others} others {high:.2f} and {worse:.2f}. Held-out samples show how the search performs on "
+        "nine tenths of such data; they cannot show that the sample at hand happens to be favourable. "
+        "The intervals account for this.",
         "",
         table(
             [
@@ -393,15 +394,15 @@ def linear_section(parts, repetitions):
                 "mean of estimated / true",
                 "mean of true / estimated",
                 "geometric mean",
-                "90 % intervals that hold the truth",
-                "truth above the interval",
+                "90 % intervals that contain the true error",
+                "true error above the interval",
                 "criterion / true",
                 "mean size",
             ],
             summary,
         ),
         "",
-        "By signal to noise:",
+        "By signal-to-noise ratio (SNR):",
         "",
         table(
             [
@@ -411,8 +412,8 @@ def linear_section(parts, repetitions):
                 "mean of estimated / true",
                 "mean of true / estimated",
                 "geometric mean",
-                "intervals that hold",
-                "truth above",
+                "intervals that contain it",
+                "true error above",
                 "mean size",
             ],
             by_ratio,
@@ -440,11 +441,11 @@ def noise_section(pure, at_level):
         "## Pure noise",
         "",
         "100 x 1000, 200 permutations each: `honest_error(model, X, y, null=200)`, or `sparsepath select "
-        "--null 200`. *No signal* is what their sentences say (`is_nothing`), because permuted "
-        "targets reach the same error (p above 0.05) or because no set of "
-        "features is clearly better than none on samples left out. By the permutations alone one "
-        "data set of noise in twenty is taken for more, by the meaning of p: the test is exact. "
-        f"In 500 more data sets of noise with 19 permutations each {at_level:.1%} have p = 0.05.",
+        "--null 200`. *No signal*: the result says so (`is_nothing`), because permuted targets reach the "
+        "same error (p above 0.05) or because no subset is clearly better than the empty model on "
+        "held-out samples. By the permutations alone, one data set of noise in twenty is reported as "
+        "signal on average, by the definition of the p-value: the test is exact. "
+        f"In 500 further data sets of noise with 19 permutations each, {at_level:.1%} have p = 0.05.",
         "",
         table(
             [
@@ -488,21 +489,21 @@ def wide_section():
     return [
         "## Many columns, two classes",
         "",
-        "Squared error of +-1. *By the criterion*: `validation=None`, size by one standard error of the "
-        "leave-one-out criterion that the search minimised.",
+        "Squared error of targets coded -1 and +1. *By the criterion*: `validation=None`, with the size chosen "
+        "by the one-standard-error rule on the leave-one-out criterion that the search minimised.",
         "",
         table(
             [
                 "data",
                 "size by the criterion",
                 "its error by the criterion",
-                "the same size on left-out samples",
+                "the same size on held-out samples",
                 "size by default",
                 "estimated error",
                 "interval",
                 "assignments to folds",
                 "standard deviation between them",
-                "least left-out error",
+                "lowest held-out error",
             ],
             rows,
         ),
@@ -537,7 +538,7 @@ def main(repetitions=20, small_sets=200, seeds=100, folder=None, tiny=False):
         "",
         "Written by `experiments/honest.py`. The honest error is the out-of-sample error of the full "
         "procedure, by nested cross-validation. Here it is that of greedy RLS with its default "
-        "validation: ten folds, assigned several times where samples are few.",
+        "validation: ten folds, with several random assignments if there are few samples.",
         "",
         *verdict(few, parts, pure),
         *small_section(few),

@@ -3,9 +3,9 @@
 Figures 2 to 6, Tables 2 and 3 and running times:  python experiments/rbf.py
 
 Writes docs/results/rbf.md, on the simulated problems, and docs/results/rbf-benchmarks.md. --only
-makes one of them. With --parts FOLDER every finished part is kept there and a later run goes on
-from it; with --minutes N no further benchmark is begun after that time. The pages say what was run.
---tiny is for a test: two draws and no benchmark but one of two classes.
+writes one of them. With --parts FOLDER every finished part is kept there, and a later run resumes;
+with --minutes N no further benchmark starts after that time. The pages say what was run. --tiny is
+for a test: two data sets, and only one benchmark, of binary classification.
 """
 
 import argparse
@@ -75,7 +75,10 @@ PAPER = {  # Table 2, test errors, and Table 3, inputs and basis functions
 WAYS = {
     "robust, direct": {},
     "robust, alternating": {"solver": "alternating"},
-    "robust, alternating, 1000 rounds, draws 0 to 2": {"solver": "alternating", "max_iter": 1000},
+    "robust, alternating, 1000 rounds, data sets 0 to 2": {
+        "solver": "alternating",
+        "max_iter": 1000,
+    },
     "printed Algorithm 1": {},
     "printed Algorithm 2": {"solver": "alternating"},
 }
@@ -177,7 +180,7 @@ def simulated(found):
 
 
 def statements(found, budgets):
-    """What the paper says of the simulated problems, and what came out."""
+    """Claims of the paper about the simulated problems, and the results."""
     means = {n: {way: np.mean(draws, axis=0) for way, draws in found[n].items()} for n in found}
     direct = {n: means[n]["robust, direct"] for n in means}
     first, second = ({n: means[n][f"printed Algorithm {i}"] for n in means} for i in (1, 2))
@@ -190,16 +193,16 @@ def statements(found, budgets):
         "one per cent of the largest weight, because the two linear inputs weigh little.",
         f"- *21 basis functions on (15), two thirds of 250 on (16).* Does not hold for the optimum: "
         f"{direct[15][2]:.0f} and {direct[16][2]:.0f}.",
-        "- *Algorithm 2 gives virtually the same, slightly faster.* Partly: as printed it has the same "
+        "- *Algorithm 2 gives virtually the same result, slightly faster.* Partly: as printed, it has the same "
         f"error on (15) ({second[15][0]:.3g} and {first[15][0]:.3g}), a larger one on (16) "
         f"({second[16][0]:.3g} and {first[16][0]:.3g}), and solves {second[16][5] / first[16][5]:.1f} "
         "times as many systems there.",
-        "- *The time grows with samples more than with inputs.* Holds, see the last section.",
+        "- *The run time grows faster with samples than with inputs.* Holds, see the last section.",
     ]
 
 
 def budgets_found(number, n_grid):
-    """The paper's choice of r and t: a grid, judged on 1000 new samples; the network there."""
+    """The paper's choice of r and t by a grid, evaluated on 1000 new samples; the network."""
     data, new = PROBLEMS[number][0](random_state=0), PROBLEMS[number][0](1000, random_state=1000)
     X, y = np.vstack([data.X, new.X]), np.concatenate([data.y, new.y])
     split = [(np.arange(len(data.y)), np.arange(len(data.y), len(y)))]
@@ -228,7 +231,7 @@ def found_section(budgets):
 
 
 def closed_in_a_round(number, seed):
-    """The part of the way to the solution that one round of turns closes, where it closes least.
+    """The fraction of the distance to the solution that one round closes in its slowest direction.
 
     Near a solution with Hessian S of J, the slacks eliminated, a round of solving for alpha and
     then for w leaves of an error in w what S_ww^-1 S_wa S_aa^-1 S_aw does. With R the inverse of S
@@ -479,29 +482,22 @@ def centres_on_wine(networks):
              np.count_nonzero(others[1:]), f"{apart:.0e}", len(fit.model.coef),
              *(f"{error:.5f}" for error in errors), f"{errors[1] / errors[0]:.3f}"]
         )  # fmt: skip
-    names = ["r, t", "inputs", "centres of the least error", "the same by scikit-learn's LARS",
+    names = ["r, t", "inputs", "centres with the lowest error", "the same by scikit-learn's LARS",
              "training error of LARS, relative difference", "centres kept",
              "test error, the barrier's coefficients (94 centres)",
              "test error, centres kept", "ratio"]  # fmt: skip
     rows = [[name, *row] for name, row in zip(names, zip(*columns, strict=True), strict=True)]
     return [
         "### Centres on Wine",
-        "One fit of each split with the inputs and budgets that the search chose, before and after "
-        "the coefficients are solved exactly at the final weights and those that the training "
-        "error needs by less than 0.2 per cent in all are left out.",
+        "One fit per split with the inputs and budgets that the search chose, before and after two "
+        "steps: the coefficients are solved exactly at the final weights, and centres are removed as "
+        "long as the training error grows by less than 0.2 per cent in total.",
         table(["split", *range(len(columns))], rows),
-        "The search relaxes its budgets and mostly takes the largest r it is given; at the budgets "
-        "that a search without relaxing had chosen the least error had 4 to 8. The centres of the "
-        "least error are those of the exact lasso: scikit-learn's LARS, on the same basis "
-        "functions and to the same sum of coefficients, has the same training error, with as many "
-        "centres or one more or less (where the relative difference is above 1e-6 its path ended "
-        "early, at a smaller sum: the basis functions nearly depend on each other). So where many "
-        "are kept, as on split 2 with both budgets at the ends of their ranges, the lasso needs "
-        "them at those weights. One test wine of split 2 is far from all that are trained with: "
-        "its error, and the number of inputs there, change with rounding, and J by two or three "
-        "per cent; the budgets that are chosen do not. Two of the 30 test wines of split 7 have "
-        "more alcohol than all that are trained with, which LS-SVM with forward selection does "
-        "not follow.",
+        "The centres with the lowest error are those of the exact lasso: scikit-learn's LARS, on the "
+        "same basis functions and up to the same sum of coefficients, has the same training error and "
+        "as many centres, or one more or less (if the relative difference is above 1e-6, its path "
+        "ended early, because the basis functions are nearly collinear). One test wine of split 2 is "
+        "far from all training wines, and two of split 7 have more alcohol than all of them.",
     ]
 
 
@@ -558,7 +554,7 @@ def two_classes(parts):
 
 
 def benchmark_statements(found):
-    """What the paper says of the benchmarks, and what came out by its protocol; by data set."""
+    """Claims of the paper about the benchmarks, and the results by its protocol; by data set."""
     if not found:
         return ["Not run: no time, or no files (SPARSEPATH_DATA)."]
 
@@ -587,9 +583,9 @@ def benchmark_statements(found):
 
 
 SHORT_PROTOCOL = (
-    f"A {N_GRID} x {N_GRID} grid with {N_FOLDS} folds; inputs that were selected have budgets of their "
-    "own. Errors are over the training variance (in brackets over the test variance), medians over "
-    "splits. Algorithm 2 is run at the budgets that the search with Algorithm 1 chose. LS-SVM and RRKRR "
+    f"A {N_GRID} x {N_GRID} grid with {N_FOLDS} folds; the selected inputs are refitted with new "
+    "budgets. Errors are divided by the training variance (in brackets by the test variance); medians "
+    "over splits. Algorithm 2 is run at the budgets that the search with Algorithm 1 chose. LS-SVM and RRKRR "
     "are tuned by exact leave-one-out, RRKRR at the width of the LS-SVM."
 )
 
@@ -597,16 +593,16 @@ SHORT_PROTOCOL = (
 def printed_protocol_text(grid, turns):
     """What was run of the paper's protocol."""
     text = (
-        f"The split of the file, or the first that is drawn. {PRINTED_GRID} values of each parameter of "
-        f"the rivals over the ranges of Table 1, {PRINTED_FOLDS} folds, least error; RRKRR by exact "
-        "leave-one-out. Errors are over the training variance. "
+        f"The split of the file, or the first random split. {PRINTED_GRID} values of each parameter of "
+        f"the other methods over the ranges of Table 1, {PRINTED_FOLDS} folds, lowest error; RRKRR by "
+        "exact leave-one-out. Errors are divided by the training variance. "
     )
     if grid == turns == PRINTED_GRID:
         return text + f"The networks have a {grid} x {grid} grid of budgets and the same folds."
     return text + (
-        f"The networks have the same folds. Reduced: a {grid} x {grid} grid of budgets for Algorithm 1 "
-        f"and a {turns} x {turns} grid for Algorithm 2; the paper has {PRINTED_GRID} x {PRINTED_GRID} "
-        "for both, which is what the script does without options."
+        f"The networks have the same folds. To save time, the grid of budgets is {grid} x {grid} for "
+        f"Algorithm 1 and {turns} x {turns} for Algorithm 2; the paper has {PRINTED_GRID} x "
+        f"{PRINTED_GRID} for both, which the script uses without options."
     )
 
 
@@ -638,7 +634,7 @@ def benchmark(name, runs):
     header = ["", "validation error", "test error", "each split", "inputs", "basis functions",
               "paper: test (inputs, bases)"]  # fmt: skip
     first = f"### {title}, {n_train} rows to train, {len(runs)} splits"
-    most = f"Forward selection goes to {MOST_INPUTS[name]} inputs at most."
+    most = f"Forward selection stops at {MOST_INPUTS[name]} inputs."
     return [first, most, table(header, rows)]
 
 
@@ -668,7 +664,7 @@ def problems_page(parts, n_grid, sizes, count):
         "\n".join(statements(found, budgets)),
         "## Budgets (protocol of Figures 2 and 3)",
         found_section(budgets),
-        f"A {n_grid} x {n_grid} grid of r and t, judged on 1000 new samples; draw 0.",
+        f"A {n_grid} x {n_grid} grid of r and t, evaluated on 1000 new samples; data set 0.",
     ]
     for number in (15, 16):
         _, r, t = PROBLEMS[number]
@@ -677,19 +673,22 @@ def problems_page(parts, n_grid, sizes, count):
         fresh = PROBLEMS[number][0](1000, random_state=1000)
         text += [figure_2(model, data) if number == 15 else figure_3(model, fresh)]
         text += [
-            f"Mean and standard deviation over draws 0 to {parts.seeds - 1}, validation on 1000 new "
-            "samples. Standard deviations are in units of the output, J is that of standardised data."
+            f"Mean and standard deviation over data sets 0 to {parts.seeds - 1}, validation on 1000 new "
+            "samples. Standard deviations are in units of the output; J, the minimised criterion, is for "
+            "standardised data. *Robust* is the solver of the package, *printed* the algorithm as in the "
+            "paper; a *system* is one linear system of a Newton step."
         ]
     text += [
         "## Why alternation is slow on problem (16)",
         rounds(parts),
-        "The part of the way to the solution that one round of Algorithm 2 closes, both halves solved "
-        "exactly, in the direction in which it closes least (from the Hessian of J at the direct "
-        f"solution; least and most of {parts.seeds} draws).",
+        "The fraction of the remaining distance to the solution that one round of Algorithm 2 closes if "
+        "both halves are solved exactly, in its slowest direction (from the Hessian of J at the direct "
+        f"solution; minimum and maximum over {parts.seeds} data sets).",
         "## Running times (Figure 4)",
         *running_times(parts, sizes=sizes, count=count),
-        f"CPU seconds (systems solved), means of {count} draws, r = 380, t = 0.13. Printed: Algorithm 1 "
-        f"as printed, with the slacks eliminated, to N = {PRINTED_UP_TO}.",
+        f"CPU seconds (number of linear systems solved), means over {count} data sets, r = 380, t = 0.13. "
+        "*Printed* is Algorithm 1 as printed, with the slack variables eliminated, up to N = "
+        f"{PRINTED_UP_TO}.",
     ]
     save_page("rbf", "\n\n".join(text) + "\n")
 
@@ -734,10 +733,10 @@ def benchmarks_page(parts, names, splits, grids=(PRINTED_GRID, PRINTED_GRID)):
         text += [
             "## Two classes",
             two_classes(parts),
-            f"Share of test samples classified correctly; means over {N_CLASS_SPLITS} splits with "
-            f"{N_CLASS_TRAIN} samples to train, or two thirds if there are fewer. The network is "
-            "`SparseRBFClassifierCV(4, 4, cv=3)` on all inputs. The last set is the sign of the "
-            "product of two of its inputs, which no linear method sees.",
+            f"The share of test samples classified correctly; means over {N_CLASS_SPLITS} splits with "
+            f"{N_CLASS_TRAIN} training samples, or two thirds if there are fewer. The network is "
+            "`SparseRBFClassifierCV(4, 4, cv=3)` on all inputs. The class of the last "
+            "data set is the sign of the product of two inputs, which no linear method can find.",
         ]
     save_page("rbf-benchmarks", "\n\n".join(text) + "\n")
 
@@ -745,7 +744,7 @@ def benchmarks_page(parts, names, splits, grids=(PRINTED_GRID, PRINTED_GRID)):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", type=Path, help="where to keep finished parts")
-    parser.add_argument("--minutes", type=float, default=1e6, help="begin no part after that")
+    parser.add_argument("--minutes", type=float, default=1e6, help="start no part after this time")
     parser.add_argument("--only", choices=("problems", "benchmarks"), help="one page")
     parser.add_argument("--tiny", action="store_true", help="two draws, for a test")
     sides = {"type": int, "default": PRINTED_GRID}

@@ -1,6 +1,6 @@
-"""Where the experiments leave their pages and pictures, and the small things they share.
+"""Shared by the experiments: where they write pages and figures, and small functions.
 
-``SPARSEPATH_PAGES`` names another folder than ``docs/results``.
+``SPARSEPATH_PAGES`` sets another folder than ``docs/results``.
 """
 
 import os
@@ -14,7 +14,7 @@ PAGES = Path(os.environ.get("SPARSEPATH_PAGES", ROOT / "docs" / "results"))
 
 
 def save_figure(figure: Figure, name: str) -> str:
-    """Write a figure beside the pages; return the Markdown that shows it."""
+    """Write a figure to the folder of the pages; return the Markdown that shows it."""
     PAGES.mkdir(parents=True, exist_ok=True)
     figure.savefig(PAGES / f"{name}.png", dpi=110, bbox_inches="tight")
     return f"![{name}]({name}.png)"
@@ -23,7 +23,7 @@ def save_figure(figure: Figure, name: str) -> str:
 def save_page(name: str, text: str) -> None:
     """Write a page, with the commit that it was made with and the CPU seconds of this run."""
     PAGES.mkdir(parents=True, exist_ok=True)
-    text = f"{text.rstrip()}\n\nMade with commit {commit()} in {cpu_seconds():.0f} CPU seconds.\n"
+    text = f"{text.rstrip()}\n\nMade with the code of commit {commit()} in {cpu_seconds():.0f} CPU seconds.\n"
     (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
     print(f"written: {PAGES / name}.md")
 

@@ -1,6 +1,6 @@
-"""How often the searches find the best sets of all sizes: exhaustive enumeration on small problems.
+"""How often the searches find the best subsets of all sizes, by enumeration on small problems.
 
-Run: python experiments/strong_search.py [problems]. Writes the tables of docs/results/strong.md.
+Run: python experiments/strong_search.py [problems]. Prints the tables of docs/results/strong.md.
 """
 
 import argparse
