@@ -73,7 +73,7 @@ def test_a_script_runs(script, tmp_path):
     if page:
         text = (tmp_path / f"{page}.md").read_text(encoding="utf-8")
         assert text.startswith("# ")
-        assert re.search(r"Made with commit [0-9a-z]+ in \d+ CPU seconds\.\n$", text)
+        assert re.search(r"Made with the code of commit [0-9a-z]+ in \d+ CPU seconds\.\n$", text)
     assert re.search(pattern, text)
 
 
