@@ -124,7 +124,7 @@ def survey(rows=2000, seed=0, leaks=False):
     return table | {"churned": np.where(leaves, "yes", "no")}
 
 
-def patients(rows=400, seed=0):
+def patients(rows=600, seed=0):
     """Patients: months to death, a third of the times censored, and missing values."""
     rng = np.random.default_rng(seed)
     age = rng.normal(63, 9, rows).round()

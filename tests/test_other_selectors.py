@@ -5,13 +5,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from numpy.testing import assert_allclose
+from scipy.stats import binom, norm
 from sklearn.ensemble import RandomForestRegressor
 from tests.cli.conftest import refused, run  # noqa: F401
 
 from sparsepath import InputError, compare
 from sparsepath.cli.options import OTHER_SELECTORS
-from sparsepath.methods.other_selectors import OTHERS, ShadowSelector
+from sparsepath.methods.other_selectors import (
+    FOR_TIMES,
+    OTHERS,
+    ShadowSelector,
+    SignificantForTimes,
+)
 
 
 def data(rows=160, columns=8, seed=0):
@@ -21,7 +27,7 @@ def data(rows=160, columns=8, seed=0):
 
 
 def test_the_command_line_knows_all():
-    assert {*OTHER_SELECTORS} == {*OTHERS}
+    assert {*OTHER_SELECTORS} == {*OTHERS, *FOR_TIMES}
 
 
 def test_shadows_decide_as_the_binomial_test_says():
@@ -94,3 +100,49 @@ def test_unknown_names_and_parameters():
         compare(["forests"], X, y)
     with pytest.raises(InputError, match="transform_target"):
         compare(["boruta"], X, y, preparation={"transform_target": "log"})
+
+
+def survival(n=300, p=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * 3 + 1
+    time = rng.exponential(np.exp(-0.4 * X[:, 1] + 0.25 * X[:, 4]))
+    end = rng.exponential(2 * np.median(time), n)
+    return X, np.column_stack([np.minimum(time, end), time <= end])
+
+
+def test_score_tests_of_single_columns():
+    """Against the statistic by definition: sums over events of the column less its mean at risk."""
+    X, y = survival(60, 5)
+    y[:, 0] = np.ceil(4 * y[:, 0])  # ties
+    chooser = SignificantForTimes().fit(X, y)
+    for j, p in enumerate(chooser.p_values_):
+        score, residuals = 0.0, y[:, 1].copy()
+        for time, event in y:
+            if event:
+                risk = y[:, 0] >= time
+                score -= X[risk, j].mean()
+                residuals[risk] -= 1 / risk.sum()
+        score += X[y[:, 1] > 0, j].sum()
+        z = score / np.sqrt(np.sum(residuals**2) * X[:, j].var())
+        assert_allclose(p, 2 * norm.sf(abs(z)), rtol=1e-9)
+    counts = [
+        (SignificantForTimes().fit(rng.standard_normal((100, 5)), y).p_values_ < 0.1).sum()
+        for rng in map(np.random.default_rng, range(200))
+        for y in [survival(100, 5, seed=rng.integers(10**6))[1]]
+    ]
+    assert 0.07 < np.sum(counts) / 1000 < 0.13  # the level, without any effect
+
+
+@pytest.mark.validated
+def test_survival_times_are_compared(tmp_path):
+    X, y = survival()
+    found = compare(None, X, y, task="survival", validation=5)
+    assert {one.name for one in found.contestants} == {"grafting", *FOR_TIMES}
+    assert not found.passed_over
+    assert {1, 4} <= {int(name[1:]) for name in found["univariate-cox"].features}
+    assert len(found["cox-all"].features) == 8
+    assert all(one.chosen.measure == "concordance error" for one in found.contestants)
+    with pytest.raises(InputError, match="boruta is for regression and classification"):
+        compare(["boruta"], X, y, task="survival")
+    with pytest.raises(InputError, match="cox-all is for survival times"):
+        compare(["cox-all"], X, y[:, 0], task="regression")

@@ -70,6 +70,21 @@ def test_the_run_and_its_python_repeat_it(run, tables, tmp_path):
     assert done.err.endswith("The result is the same.\n")
 
 
+def test_methods_are_compared(run, tables, tmp_path):
+    done = run("compare", tables("patients"), *OPTIONS, "--out", tmp_path, "--validation", "5")
+    assert done.code == 0, done.err
+    assert done.out.startswith("Highest concordance on new data: 0.")
+    assert "skipped" not in done.out
+    record = json.loads((tmp_path / "compare.json").read_text("utf-8"))
+    names = {one["method"] for one in record["methods"]}
+    assert names == {"grafting", "univariate-cox", "cox-all"}
+    assert all(0.2 < one["error"] < 0.35 for one in record["methods"])
+    assert "concordance" in (tmp_path / "compare.html").read_text("utf-8")
+    again = run("run", tmp_path / "run.toml")
+    assert again.err.endswith("The result is the same.\n")
+    refused(run("compare", tables("patients"), *OPTIONS, "--methods", "lars"), "survival")
+
+
 def test_codes_of_events(run, table, tmp_path):
     chosen = []
     plain = table.drop(columns="ldh_u_per_l")

@@ -205,13 +205,14 @@ def _report(outcome: Any, arguments: Any) -> None:
 
 @command(
     [DATA],
-    "target methods task=auto folds=10 weights groups drop rows missing=error dates=error "
+    "target event methods task=auto folds=10 weights groups drop rows missing=error dates=error "
     f"date-format transform-target categorical ordered {FILE_FORMAT} names sample out budget "
     "seed threads json quiet",
     examples(
         "compare data.csv --target price",
         "compare data.csv --target price --methods greedy-rls,lars,elm-fs --seed 1",
         "compare data.csv --target price --budget 5min --out contest",
+        "compare data.csv --target months --event died --missing median",
         then=list_of_methods(),
     ),
 )

@@ -80,7 +80,7 @@ def run(problem: Problem, request: ComparisonRequest, quiet: bool = True) -> Com
         found = compare(
             candidates.estimators,
             table.X,
-            problem.y,
+            problem.fitted_y,
             task=task.name,
             validation=request.folds,
             groups=problem.groups,

@@ -15,7 +15,8 @@ GROUPS = {  # of options of methods in the help; the others belong to the search
     **dict.fromkeys(("weights", "groups", "class-weight", "threshold"), DATA),
     **dict.fromkeys(("seed", "threads", "checkpoint"), RUNNING),
 }
-OTHER_SELECTORS = ("boruta", "forest-importance", "rfecv")  # without loading what makes them
+# Without loading what makes them.
+OTHER_SELECTORS = ("boruta", "forest-importance", "rfecv", "univariate-cox", "cox-all")
 DATA_FILES = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
 
 

@@ -14,7 +14,7 @@ from sparsepath.base.selector import PathSelector
 from sparsepath.errors import InputError
 from sparsepath.methods.lookup import called_here, check
 from sparsepath.methods.options import OPTIONS
-from sparsepath.methods.other_selectors import OTHERS, other_selector
+from sparsepath.methods.other_selectors import FOR_TIMES, OTHERS, other_selector
 from sparsepath.methods.table import METHODS
 from sparsepath.methods.table_selector import TableSelector
 from sparsepath.tables.preparation import TablePreparation
@@ -59,7 +59,7 @@ def entrants(
             if not isinstance(each, str):
                 made[_name_of(each, made)] = _predicting(each, task)
                 continue
-            if each in OTHERS:
+            if each in OTHERS or each in FOR_TIMES:
                 asked = _of_preparation(preparation)
                 made[each] = other_selector(each, task, options, asked)
                 continue
@@ -118,6 +118,8 @@ def _able(task: str, n_classes: int) -> tuple[list[str], dict[str, str]]:
             unable[name] = "for two classes only"
         elif not (method.ranks or method.is_choice):
             able.append(name)
+    if task == "survival":  # few methods, so that the others are not worth a word
+        return [*able, *FOR_TIMES], {}
     return able, unable
 
 
@@ -125,7 +127,7 @@ def _made(name: str, task: str, n_classes: int, options: Mapping[str, Any]) -> A
     if name not in METHODS:
         said = called_here().get(name)
         hint = f" ({said})" if said else ""
-        known = ", ".join((*METHODS, *OTHERS))
+        known = ", ".join((*METHODS, *OTHERS, *FOR_TIMES))
         raise InputError(f"there is no method {name!r}{hint}; use one of {known}.")
     method = METHODS[name]
     check(method, task, {}, n_classes)

@@ -329,13 +329,15 @@ def compare(
     ----------
     methods : mapping of str to estimator, list of str and estimators, or None
         Estimators, by display name or in a list, with a path or without; and names of methods as on
-        the command line, and "boruta", "forest-importance" and "rfecv". A scikit-learn selector
+        the command line, and "boruta", "forest-importance" and "rfecv", for survival times
+        "univariate-cox" and "cox-all". A scikit-learn selector
         that does not predict is followed by standardisation and ``Ridge()``, for classification
         ``LogisticRegression()``. None: the methods that suit the task and the size of the data.
     X, y : array, sparse matrix or data frame; array
-        As given to ``fit``.
-    task : {"regression", "classification"}, optional
-        For methods by name; default: classification if y holds text, booleans or two values.
+        As given to ``fit``; for survival times y has two columns, time and event.
+    task : {"regression", "classification", "survival"}, optional
+        For methods by name; default: classification if y holds text, booleans or two values, else
+        regression.
     validation : int, "loo", splitter or list of splits
         Outer splits, the same for all methods.
     choose : {"one_se", "min"}, int or float

@@ -5,6 +5,9 @@ it. Boruta (Kursa and Rudnicki 2010) adds a permuted copy of every column (its s
 random forest, and counts how often the importance of a column exceeds that of the best shadow. A
 column is accepted if it does so in more rounds than a fair coin would at level 0.05, rejected if in
 fewer, with Bonferroni's correction; columns that are undecided in the end are not selected.
+
+For survival times: Cox's model of the columns that are significant one by one, and of all columns,
+both with a small ridge penalty.
 """
 
 import math
@@ -13,22 +16,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import binom, norm
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.feature_selection import RFECV, SelectFromModel, SelectorMixin
+from sklearn.feature_selection import RFECV, SelectFromModel, SelectorMixin, VarianceThreshold
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sparsepath.errors import InputError
 from sparsepath.tables.preparation import TablePreparation
 
 USUAL_ROUNDS = 20  # of Boruta, until all columns are decided; each has twice the columns
 TREES, DEPTH = 100, 7  # of the forests of Boruta; trees of the others
 TREE_SECONDS, TRY_SECONDS = 5e-4, 2e-8  # measured at 300 x 20 to 1200 x 40; elimination below
 ROUND_SECONDS = 1e-2  # of one column
+COX_RIDGE = 0.01  # of squares of coefficients of standardised columns
 
 
 class ShadowSelector(SelectorMixin, BaseEstimator):
@@ -206,6 +211,11 @@ class SelectThenPredict(MetaEstimatorMixin, BaseEstimator):
         """
         return self.model_.predict(self._used(X))
 
+    @property
+    def _metric(self) -> Any:
+        """The metric of the model, if it has one of its own."""
+        return self.model._metric
+
     @available_if(lambda self: hasattr(self.model, "predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Return class probabilities.
@@ -216,6 +226,53 @@ class SelectThenPredict(MetaEstimatorMixin, BaseEstimator):
             Samples.
         """
         return self.model_.predict_proba(self._used(X))
+
+
+class SignificantForTimes(SelectorMixin, BaseEstimator):
+    """Columns whose score test in Cox's model of one column is significant, at least the best one.
+
+    The statistic is the correlation with the martingale residuals of the model without columns,
+    times the root of the number of samples; with equal hazards it is asymptotically normal.
+
+    Parameters
+    ----------
+    level : float
+        Level of the tests, with Bonferroni's correction.
+
+    Attributes
+    ----------
+    p_values_ : array
+        Of every column.
+    """
+
+    def __init__(self, level: float = 0.05) -> None:
+        self.level = level
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Test every column.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Numbers.
+        y : array of shape (n_samples, 2)
+            Times and events.
+        """
+        from sparsepath.grafting.partial_likelihood import CoxLoss, signed_times
+
+        X = validate_data(self, X)
+        Y = signed_times(y, len(X))
+        residuals = -CoxLoss(Y, np.ones(len(X))).slope(np.zeros_like(Y), Y)[:, 0]
+        Z = X - X.mean(0)
+        spread = np.sqrt(np.square(Z).mean(0) * np.square(residuals).sum())
+        z = np.abs(residuals @ Z) / np.where(spread > 0, spread, np.inf)
+        self.p_values_ = 2 * norm.sf(z)
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        found = self.p_values_ < self.level / len(self.p_values_)
+        return found if found.any() else self.p_values_ == self.p_values_.min()
 
 
 def _forest(classes: bool, seed: int, threads: int | None, **more: Any) -> Any:
@@ -246,14 +303,32 @@ OTHERS: dict[str, Callable[[bool, int, int | None], tuple[Any, Any, int]]] = {
 }
 
 
+def _cox(chooser: Any) -> tuple[Any, Any]:
+    from sparsepath.grafting.survival import GraftingCox
+
+    return chooser, GraftingCox(l1=0.0, l2=COX_RIDGE, validation=None)
+
+
+FOR_TIMES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "univariate-cox": lambda: _cox(SignificantForTimes()),
+    "cox-all": lambda: _cox(VarianceThreshold()),
+}
+
+
 def other_selector(
     name: str, task: str, options: Mapping[str, Any], preparation: Mapping[str, Any] | None
 ) -> SelectThenPredict:
-    """Return a selector of ``OTHERS`` for regression or classification.
+    """Return a selector of ``OTHERS``, or for survival times of ``FOR_TIMES``.
 
     >>> type(other_selector("rfecv", "regression", {}, None).model).__name__
     'Ridge'
     """
+    survival = task == "survival"
+    if survival != (name in FOR_TIMES):
+        able = "survival times" if name in FOR_TIMES else "regression and classification"
+        raise InputError(f"{name} is for {able}; the task is {task}.")
+    if survival:
+        return SelectThenPredict(*FOR_TIMES[name](), preparation)
     seed, threads = options.get("seed", 0), options.get("threads")
     selector, model, forests = OTHERS[name](task == "classification", seed, threads)
     return SelectThenPredict(selector, model, preparation, forests)
