@@ -26,8 +26,9 @@ from sparsepath.rls.engines import without_empty_folds
 from sparsepath.rls.history import Rule, SearchTrail
 from sparsepath.rls.parameters import Parameters, SearchSpec, penalty, rule_for, warn_without_se
 from sparsepath.rls.passes.design import StreamDesign
-from sparsepath.rls.paths import RLS_METHODS, RLSProblem, design_for, endings, sums_for
 from sparsepath.rls.penalties import AUTO, PLAIN
+from sparsepath.rls.problem import RLSProblem, design_for, endings, sums_for
+from sparsepath.rls.searches import METHODS
 from sparsepath.rls.surface import Surface
 from sparsepath.system.arrays import Floats, Indices, Vector
 from sparsepath.system.threads import Threads
@@ -111,7 +112,7 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
 
     @property
     def _method(self) -> str:
-        return RLS_METHODS[self.search]
+        return METHODS[self.search]
 
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         parameters, groups = self._parameters(), given.more.get("groups")

@@ -42,7 +42,6 @@ from sparsepath.rls.criteria.table import CLASSES, NUMBERS, criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.fitting import fit_source
-from sparsepath.rls.paths import RLSProblem
 from sparsepath.rls.penalties import (
     AUTO,
     MOST_SAMPLES,
@@ -56,9 +55,11 @@ from sparsepath.rls.penalties import (
     rate_models,
     scale_of,
 )
+from sparsepath.rls.problem import RLSProblem
 from sparsepath.rls.rate_refits import RateRefits
 from sparsepath.rls.resampling import search_many
 from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.docstrings import parameters_like
 
 
 @dataclass(eq=False, repr=False)
@@ -406,6 +407,7 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
         return check_target(y, n_samples)[0]
 
 
+@parameters_like(SparseRLSRegressor, attributes=True)
 @dataclass(eq=False, repr=False)
 class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
     """Ridge classification on few features, selected by exact cross-validation.
@@ -417,20 +419,6 @@ class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
 
     Parameters
     ----------
-    max_features : int or None, default=None
-        Largest size on the path. None: as many as columns and samples allow, but at most 100
-        (``LONGEST_PATH``), or with ``feature_groups`` the columns of the 100
-        largest groups. A backward search starts with all features; ``budget`` is a separate limit.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Size used for prediction. "one_se": the smallest size whose error is within one standard
-        error of the minimum (for honest errors, the standard error of the paired difference).
-        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
-        one on the path. A float below one: the smallest size within this fraction of the minimum.
-        A single split has no standard error; "one_se" then means "min", with a warning.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        Outer cross-validation for the honest errors, by which the size is chosen: a number of
-        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
-        splits. None: no honest errors; the size is chosen by the criterion of the search.
     alpha : float, list of float, "auto" or "loo", default="auto"
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
         with the selected ones are skipped. "auto": two searches with penalties that depend on
@@ -442,32 +430,6 @@ class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
         likewise but without logistic models, or without validation the best pair of penalty and
         size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
         features that are not forbidden.
-    search : {"forward", "floating", "backward", "swap", "strong", "exact"}, default="forward"
-        "forward": forward selection. "floating": forward selection with removals while they cost
-        less than half of what was gained. "backward": elimination, starting with all features.
-        "swap": forward selection with exchanges of one feature for another.
-        "strong": a beam of sets of every size, improved by exchanges of one and two features,
-        additions and removals until nothing helps; 10 to 1000 times the time of "forward".
-        "exact": the sets with the least penalised training error, by branch and bound, with a
-        lower bound for every size (``path_.certificate``); for ``cv="loo"``, which then only
-        gives the errors on the path.
-    cv : "loo", int, splitter or list of splits, default="loo"
-        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
-        splits. With ``groups``: leave-one-group-out, or folds of whole groups.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
-    standardize : bool, default=True
-        If True, penalise columns as if they had unit variance, so that units do not matter;
-        coefficients stay in units of the data. If False, penalise the columns unscaled.
-    forced, forbidden : list of int or str, optional
-        Columns, by index or name, that every model must contain, or that no model may contain. The
-        path starts with the forced ones.
-    start : list of int or str, optional
-        Columns to start from; searches that remove features may remove them. A backward search
-        starts from these alone.
-    parents : dict of int or str to list of int or str, optional
-        Columns that may enter only after others, such as an interaction after its main effects:
-        maps a column to its parents, which stay as long as it does.
     loss : str or ResidualLoss, default="squared"
         What the search minimises: the squared residual ("squared"), the error rate ("zero_one"),
         the mean of the error rates of the classes ("balanced"), or the share of pairs of a positive
@@ -484,64 +446,16 @@ class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
         validation leaves out: least balanced error, largest F1, or least cost, where
         ``threshold[i][j]`` is the cost of predicting class j for a sample of class i. A float: the
         probability of the second class above which it is predicted. None: score zero.
-    feature_groups : array of shape (n_features,), optional
-        Group labels: columns with the same label enter and leave together.
-    feature_costs : array of shape (n_features,), optional
-        Cost of each feature. Candidates are ranked by error reduction per unit cost.
-    budget : float, optional
-        Maximum total cost of the selected features (without ``feature_costs``: their number).
-    stop : callable or list of callables, default=()
-        Rules that stop the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
-        and ``MaxT`` from ``sparsepath.rls``, combined with ``|`` and ``&``, or your own functions;
-        see ``sparsepath.rls.stopping``.
-    epsilon : float, optional
-        For ``search="forward"`` and ``"floating"``: stop when an addition would improve the
-        error by less.
-    time_budget : float, optional
-        For ``search="strong"`` and ``"exact"``: seconds after which the search ends with what it
-        has found (``path_.stopped`` is then "time"). One that ends before does not depend on it.
-    pooled : bool, default=False
-        If True, average the loss over all test samples; if False, average the means per split.
-    memory_budget : float, optional
-        Bytes that may be used for copies of the data and intermediate results of their size;
-        default: a quarter of the machine's memory. Affects speed only.
-    n_threads : int, optional
-        Number of threads; None: one per core. Affects speed only.
-    callback : callable, optional
-        Called after every move with the path so far; a true return value stops the search.
-    checkpoint : path, optional
-        File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again. Of several penalties the first has
-        this file; the others have files beside it, with the penalty in the name.
 
     Attributes
     ----------
-    path_ : SelectionPath
-        Best subset, error and coefficients for every size.
-    selected_ : array of int
-        Selected columns, in order of entry.
     coef_ : arrays
         Coefficients in units of the data, zero for columns that are not selected. ``coef_`` has one
         row per class, a single one for two.
     intercept_ : arrays
         Coefficients in units of the data, zero for columns that are not selected.
-    alpha_ : float
-        Penalty of the search in use.
-    refit_alpha_ : float
-        Penalty of the coefficients: that of the search, unless ``alpha="auto"``.
-    paths_ : dict
-        Path of every penalty.
-    surface_ : Surface
-        Errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
-    n_features_in_, feature_names_in_ : int, array of str
-        Number of columns seen by ``fit``, and their names if X had any.
     classes_ : array
         Class labels.
-    models_ : dict of size to Predictor
-        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
-        selector does not predict.
-    honest_ : Honest or None
-        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
 
     Examples
     --------

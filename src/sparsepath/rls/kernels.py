@@ -32,6 +32,7 @@ from sparsepath.rls.base import SearchParameters
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
 from sparsepath.system.arrays import Floats, Vector, floats
+from sparsepath.system.docstrings import parameters_like
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
@@ -211,9 +212,12 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         return self._columns(X, self.centres_) @ self.coef_.T + self.intercept_
 
 
+@parameters_like(SparseRLSRegressor)
 @dataclass(eq=False, repr=False)
 class SparseKernelRLSRegressor(PathRegressorMixin, _SparseKernelRLS):
     """Kernel ridge regression on a few centres, chosen by exact cross-validation.
+
+    For the parameters of the search, columns are the candidate centres.
 
     Parameters
     ----------
@@ -227,48 +231,10 @@ class SparseKernelRLSRegressor(PathRegressorMixin, _SparseKernelRLS):
         For the polynomial kernel.
     candidates : int, array or None, default=None
         Candidate centres: all distinct samples (None), a random subset of this size, or an array.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Size used for prediction. "one_se": the smallest size whose error is within one standard
-        error of the minimum (for honest errors, the standard error of the paired difference).
-        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
-        one on the path. A float below one: the smallest size within this fraction of the minimum. A
-        single split has no standard error; "one_se" then means "min", with a warning. Columns are
-        the candidate centres.
     alpha : float, list of float, "auto" or "loo", default=0.001
-        Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
-        with the selected ones are skipped. "auto": two searches, with a strong and a weak penalty
-        that depend on the data, and refits of their columns with five penalties; the combination
-        with the lowest honest error is used. Without validation, with more than 10,000 samples and
-        with data read in passes, "auto" means 1.0. A list: one search per penalty; the one
-        with the lowest honest error is used, or without validation the best pair of penalty and
-        size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
-        features that are not forbidden. Columns are the candidate centres.
+        Ridge penalty of the weights, zero or more; see ``SparseRLSRegressor``.
     search : {"forward", "floating", "backward", "swap"}, default="forward"
-        "forward": forward selection. "floating": forward selection with removals while they cost
-        less than half of what was gained. "backward": elimination, starting with all features.
-        "swap": forward selection with exchanges of one feature for another. Columns are the
-        candidate centres.
-    cv : "loo", int, splitter or list of splits, default="loo"
-        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
-        splits. With ``groups``: leave-one-group-out, or folds of whole groups. Columns are the
-        candidate centres.
-    loss : {"squared", "absolute", "huber", "log_cosh"} or ResidualLoss, default="squared"
-        Loss of a cross-validation residual: squared, absolute, or between the two, ``Huber(delta)``
-        and ``LogCosh(scale)`` from ``sparsepath.rls``, with parameters in units of the target
-        (1.35 and 1 by default), or a custom loss. The model is fitted by ridge regression in every
-        case. The squared loss is by far the fastest. Columns are the candidate centres.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
-        Columns are the candidate centres.
-    n_threads : int, optional
-        Number of threads; None: one per core. Affects speed only. Columns are the candidate
-        centres.
-    callback : callable, optional
-        Called after every move with the path so far; a true return value stops the search. Columns
-        are the candidate centres.
-    checkpoint : path, optional
-        File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again. Columns are the candidate centres.
+        The searches of ``SparseRLSRegressor``.
     random_state : int, RandomState or None
         Random seed for drawing candidates.
     validation : "auto", int, splitter, list of splits or None, default="auto"
@@ -316,100 +282,20 @@ class SparseKernelRLSRegressor(PathRegressorMixin, _SparseKernelRLS):
     _several = True
 
 
+@parameters_like(SparseKernelRLSRegressor, attributes=True)
 @dataclass(eq=False, repr=False)
 class SparseKernelRLSClassifier(PathClassifierMixin, _SparseKernelRLS):
     """Kernel least-squares classification on a few centres, chosen by exact cross-validation.
 
+    For the parameters of the search, columns are the candidate centres.
+
     Parameters
     ----------
-    max_centres : int or None, default=None
-        Largest number of centres; None: as many as samples allow, at most 100.
-    kernel : {"gaussian", "polynomial"} or callable, default="gaussian"
-        exp(-gamma |x - c|^2), (gamma x'c + coef0)^degree, or a function of two arrays of rows.
-    gamma : float or "scale", default="scale"
-        "scale": one over the number of features times their mean variance.
-    degree, coef0 : float
-        For the polynomial kernel.
-    candidates : int, array or None, default=None
-        Candidate centres: all distinct samples (None), a random subset of this size, or an array.
-    random_state : int, RandomState or None
-        Random seed for drawing candidates.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        Outer cross-validation for the honest errors, by which the size is chosen: a number of folds
-        ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of splits.
-        None: no honest errors; the size is chosen by the criterion of the search. Centres and width
-        come from the training samples only.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Size used for prediction. "one_se": the smallest size whose error is within one standard
-        error of the minimum (for honest errors, the standard error of the paired difference).
-        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
-        one on the path. A float below one: the smallest size within this fraction of the minimum. A
-        single split has no standard error; "one_se" then means "min", with a warning. Columns are
-        the candidate centres.
-    alpha : float, list of float, "auto" or "loo", default=0.001
-        Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
-        with the selected ones are skipped. "auto": two searches, with a strong and a weak penalty
-        that depend on the data, and refits of their columns with five penalties; the combination
-        with the lowest honest error is used. Without validation, with more than 10,000 samples and
-        with data read in passes, "auto" means 1.0. A list: one search per penalty; the one
-        with the lowest honest error is used, or without validation the best pair of penalty and
-        size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
-        features that are not forbidden. Columns are the candidate centres.
-    search : {"forward", "floating", "backward", "swap"}, default="forward"
-        "forward": forward selection. "floating": forward selection with removals while they cost
-        less than half of what was gained. "backward": elimination, starting with all features.
-        "swap": forward selection with exchanges of one feature for another. Columns are the
-        candidate centres.
-    cv : "loo", int, splitter or list of splits, default="loo"
-        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
-        splits. With ``groups``: leave-one-group-out, or folds of whole groups. Columns are the
-        candidate centres.
     loss : str or ResidualLoss, default="squared"
-        What the search minimises: the squared residual ("squared"), the error rate ("zero_one"),
-        the mean of the error rates of the classes ("balanced"), or the share of pairs of a positive
-        and a negative sample that are ranked wrongly when both are left out ("auc": one minus the
-        area under the ROC curve; two classes, up to some thousands of samples; with splits: of the
-        test parts, as ``roc_auc_score`` has it). Residuals of the targets +1 and -1 may also be
-        judged as in ``SparseRLSRegressor``. The squared loss is the fastest by far. Columns are the
-        candidate centres.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
-        Columns are the candidate centres.
-    n_threads : int, optional
-        Number of threads; None: one per core. Affects speed only. Columns are the candidate
-        centres.
-    callback : callable, optional
-        Called after every move with the path so far; a true return value stops the search. Columns
-        are the candidate centres.
-    checkpoint : path, optional
-        File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again. Columns are the candidate centres.
+        The losses of ``SparseRLSClassifier``.
 
     Attributes
     ----------
-    path_ : SelectionPath
-        Best set of centres, error and coefficients for every number of centres; its features are
-        the rows of ``candidate_centres_``.
-    centres_ : array of shape (n_centres, n_features)
-        The centres in use, in order of entry.
-    coef_, intercept_ : arrays
-        Coefficients of the centres in use, one row per target.
-    alpha_, gamma_ : float
-        Penalty and kernel width in use.
-    paths_ : dict
-        Path of every penalty.
-    surface_ : Surface
-        Errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
-    candidate_centres_ : array of shape (n_candidates, n_features)
-        Candidate centres.
-    candidate_samples_ : array of shape (n_candidates,) or None
-        Sample index of each candidate (the first of equal ones); None if they were given.
-    linear_ : SparseRLSRegressor
-        The search over the columns of the kernel matrix.
-    honest_ : Honest or None
-        Number of centres in use and its honest error (nested cross-validation).
-    n_features_in_, feature_names_in_ : int, array of str
-        Number of columns seen by ``fit``, and their names if X had any.
     classes_ : array
         Class labels.
 

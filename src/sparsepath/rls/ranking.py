@@ -18,10 +18,13 @@ from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
+from sparsepath.rls.estimators import SparseRLSRegressor
 from sparsepath.rls.pairs.queries import Order, vary_within
 from sparsepath.system.arrays import Floats, Vector
+from sparsepath.system.docstrings import parameters_like
 
 
+@parameters_like(SparseRLSRegressor, attributes=True)
 @dataclass(eq=False, repr=False)
 class SparseRankRLS(RegressorMixin, SparseRLS):
     """Ranking by least squares on pairs (RankRLS) with few features, chosen by cross-validation.
@@ -32,35 +35,8 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features : int or None, default=None
-        Largest size on the path. None: as many as columns and samples allow, but at most 100
-        (``LONGEST_PATH``), or with ``feature_groups`` the columns of the 100
-        largest groups. A backward search starts with all features; ``budget`` is a separate limit.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Size used for prediction. "one_se": the smallest size whose error is within one standard
-        error of the minimum (for honest errors, the standard error of the paired difference).
-        "min": the size with the minimum error. An integer: this size, or with a warning the nearest
-        one on the path. A float below one: the smallest size within this fraction of the minimum.
-        A single split has no standard error; "one_se" then means "min", with a warning.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        Outer cross-validation for the honest errors, by which the size is chosen: a number of
-        folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
-        splits. None: no honest errors; the size is chosen by the criterion of the search.
     search : {"forward", "floating", "backward", "swap", "strong"}, default="forward"
-        "forward": forward selection. "floating": forward selection with removals while they cost
-        less than half of what was gained. "backward": elimination, starting with all features.
-        "swap": forward selection with exchanges of one feature for another.
-        "strong": a beam of sets of every size, improved by exchanges of one and two features,
-        additions and removals until nothing helps; 10 to 1000 times the time of "forward".
-    forced, forbidden : list of int or str, optional
-        Columns, by index or name, that every model must contain, or that no model may contain. The
-        path starts with the forced ones.
-    start : list of int or str, optional
-        Columns to start from; searches that remove features may remove them. A backward search
-        starts from these alone.
-    parents : dict of int or str to list of int or str, optional
-        Columns that may enter only after others, such as an interaction after its main effects:
-        maps a column to its parents, which stay as long as it does.
+        The searches of ``SparseRLSRegressor``.
     alpha : float or list of float, default=1.0
         Ridge penalty, added to the sum over all pairs. A list: one path per value; the best pair
         of penalty and size is used.
@@ -76,57 +52,13 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     standardize : bool, default=True
         If True, penalise columns as if they had unit variance (within queries if there are any);
         coefficients stay in units of the data. If False, penalise the columns unscaled.
-    feature_groups : array of shape (n_features,), optional
-        Group labels: columns with the same label enter and leave together.
-    feature_costs : array of shape (n_features,), optional
-        Cost of each feature. Candidates are ranked by error reduction per unit cost.
-    budget : float, optional
-        Maximum total cost of the selected features (without ``feature_costs``: their number).
-    stop : callable or list of callables, default=()
-        Rules that stop the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
-        and ``MaxT`` from ``sparsepath.rls``, combined with ``|`` and ``&``, or your own functions;
-        see ``sparsepath.rls.stopping``.
-    epsilon : float, optional
-        For ``search="forward"`` and ``"floating"``: stop when an addition would improve the
-        error by less.
-    time_budget : float, optional
-        For ``search="strong"``: seconds after which the search ends with what it has found
-        (``path_.stopped`` is then "time"). A search that ends before that does not depend on it.
     pooled : bool, default=False
         If True, average over all pairs; if False, average the means per query or test part.
-    n_threads : int, optional
-        Number of threads; None: one per core. Affects speed only.
-    callback : callable, optional
-        Called after every move with the path so far; a true return value stops the search.
-    checkpoint : path, optional
-        File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again.
 
     Attributes
     ----------
-    path_ : SelectionPath
-        Best subset, error and coefficients for every size.
-    selected_ : array of int
-        Selected columns, in order of entry.
-    coef_ : arrays
-        Coefficients in units of the data, zero for columns that are not selected.
-    alpha_ : float
-        Penalty of the search in use.
-    refit_alpha_ : float
-        Penalty of the coefficients: that of the search.
-    paths_ : dict
-        Path of every penalty.
-    surface_ : Surface
-        Errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
-    n_features_in_, feature_names_in_ : int, array of str
-        Number of columns seen by ``fit``, and their names if X had any.
     intercept_ : float
         Does not affect the order; it gives the scores the mean of y.
-    models_ : dict of size to Predictor
-        Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
-        selector does not predict.
-    honest_ : Honest or None
-        Size in use and its honest error (nested cross-validation); None if ``validation`` is None.
 
     Examples
     --------

@@ -16,3 +16,11 @@ SEARCHES: dict[str, Callable[..., None]] = {
     "strong": strong,
     "exact": exact,
 }
+METHODS = {  # as a path names them
+    "forward": "greedy-rls",
+    "floating": "floating-rls",
+    "backward": "backward-rls",
+    "swap": "swap-rls",
+    "strong": "strong-rls",
+    "exact": "exact-rls",
+}

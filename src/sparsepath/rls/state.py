@@ -15,12 +15,14 @@ from sparsepath.path.selection_path import SelectionPath
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.engines import make_design, make_model, without_empty_folds
+from sparsepath.rls.estimators import SparseRLSRegressor
 from sparsepath.rls.folds.splits import read_splits
 from sparsepath.rls.history import SearchTrail
 from sparsepath.rls.model import Model, Wrapped
 from sparsepath.rls.parameters import SearchSpec, penalty, targets_of
-from sparsepath.rls.paths import RLSProblem
+from sparsepath.rls.problem import RLSProblem
 from sparsepath.rls.update import Update
+from sparsepath.system.docstrings import parameters_like
 from sparsepath.system.threads import Threads
 
 
@@ -197,6 +199,7 @@ def _warn_former(name: str, successor: str) -> None:
     )
 
 
+@parameters_like(SparseRLSRegressor, SparseRLSRegressor.fit)
 @contextmanager
 def rls_state(
     X: Any,
@@ -223,21 +226,8 @@ def rls_state(
     alpha : float, default=1.0
         Ridge penalty, zero or more.
     loss : str or ResidualLoss, default="squared"
-        Loss of a cross-validation residual: squared, absolute, or between the two, ``Huber(delta)``
-        and ``LogCosh(scale)`` from ``sparsepath.rls``, with parameters in units of the target (1.35
-        and 1 by default), or a custom loss. The model is fitted by ridge regression in every case.
-        The squared loss is by far the fastest. With class labels also "zero_one", "balanced" and
+        The losses of ``SparseRLSRegressor``, and with class labels also "zero_one", "balanced" and
         "auc", which count mistakes.
-    cv : "loo", int, splitter or list of splits, default="loo"
-        Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
-        splits. With ``groups``: leave-one-group-out, or folds of whole groups.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept. It is not penalised, and refitted for every held-out sample.
-    standardize : bool, default=True
-        If True, penalise columns as if they had unit variance, so that units do not matter;
-        coefficients stay in units of the data. If False, penalise the columns unscaled.
-    n_threads : int, optional
-        Number of threads; None: one per core. Affects speed only.
     sample_weight, groups : arrays of shape (n_samples,), optional
         Sample weights, and group labels of samples that ``cv`` keeps together.
 

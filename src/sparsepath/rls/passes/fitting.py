@@ -24,7 +24,7 @@ from sparsepath.rls.folds.splits import Splits, read_splits
 from sparsepath.rls.parameters import Parameters, SearchSpec, refuse_overflows, warn_still
 from sparsepath.rls.passes.design import StreamDesign
 from sparsepath.rls.passes.folds import CellSums
-from sparsepath.rls.paths import RLSProblem
+from sparsepath.rls.problem import RLSProblem
 from sparsepath.system.arrays import Floats
 from sparsepath.system.executor import Crew
 
