@@ -1,6 +1,5 @@
 """What notebooks show of a path and of a comparison."""
 
-import pickle
 import re
 import sys
 import types
@@ -125,7 +124,6 @@ def test_a_cell_shows_a_figure_once(shell):
     assert (
         "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
     )
-    assert pickle.loads(pickle.dumps(kept[0])).axes
 
 
 def test_without_a_kernel_there_are_plain_figures(shell, monkeypatch):
