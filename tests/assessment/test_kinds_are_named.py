@@ -111,7 +111,7 @@ def test_a_comparison_tells_errors_on_samples_left_out_and_nothing_else(capsys):
         "frame": " ".join(found.to_frame().columns),
     }
     assert "Least RMSE on new data" in texts["sentence"]
-    assert "on rows that the whole procedure never saw (4-fold, the same for all)" in texts["table"]
+    assert "Validation: 4-fold, the same rows left out for all methods." in texts["table"]
     assert "left out" in texts["picture"]
     for where, text in texts.items():
         assert not re.search(r"leave-one-out|criterion|selection error|training error", text), where

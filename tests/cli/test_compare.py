@@ -18,7 +18,7 @@ def test_table_files_and_sentence(run: Run, files, tmp_path: Path) -> None:
     done = run(*on(files, "--methods", "greedy-rls,lars", "--out", tmp_path))
     assert done.code == 0
     assert "Note: about 1 s in all (greedy-rls 1 s, lars 1 s)" in done.err
-    assert "rows that the whole procedure never saw (4-fold, the same for all)" in done.out
+    assert "Validation: 4-fold, the same rows left out for all methods." in done.out
     assert "Least RMSE on new data:" in done.out
     assert "Features that all of them take: " in done.out
     with (tmp_path / "compare.csv").open() as stream:

@@ -107,7 +107,7 @@ def test_regression(run: Run, small: dict[str, Path], tmp_path: Path, method: st
 def test_classification(
     run: Run, small: dict[str, Path], tmp_path: Path, method: str, kind: str
 ) -> None:
-    done = select(run, small[kind], method, "--out", tmp_path)
+    done = select(run, small[kind], method, "--out", tmp_path, "--verbose")
     if kind == "three" and METHODS[method].two_classes:
         refused(done, f"{method} supports two classes, and the target has 3", "grafting")
         return

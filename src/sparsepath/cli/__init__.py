@@ -66,7 +66,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except MemoryError as error:
         return _refuse(f"there is not enough memory ({str(error).rstrip('.') or 'all is in use'}).")
     except click.ClickException as error:
-        return _refuse(f"{error.format_message().rstrip('.')}; see sparsepath --help.")
+        context = getattr(error, "ctx", None)
+        command = "sparsepath" if context is None else context.command_path
+        return _refuse(f"{error.format_message().rstrip('.')}; see {command} --help.")
     except (InterruptError, click.Abort, KeyboardInterrupt):
         say("Interrupted.")
         return EXIT_INTERRUPTED

@@ -137,10 +137,12 @@ def select(arguments: Any) -> None:
     from sparsepath.cli.run_file import with_code
     from sparsepath.cli.select import select as job
 
+    inputs = [data] if arguments.names is None else [data, arguments.names]
     if arguments.out is not None:
         results.check_folder(arguments.out)
-        inputs = [data] if arguments.names is None else [data, arguments.names]
         results.refuse_inputs(inputs, (arguments.out / name for name in results.FILES))
+    if "checkpoint" in given:
+        results.refuse_inputs(inputs, [given["checkpoint"]], "--checkpoint")
     # Columns that options name are features whatever they look like.
     named = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
     spec = _input_spec(

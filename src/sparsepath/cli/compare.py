@@ -1,6 +1,7 @@
 """``sparsepath compare``: several methods on the same held-out rows; ``sparsepath demo``."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,9 +26,9 @@ from sparsepath.errors import FileError, SparsepathError
 from sparsepath.methods.candidates import Entrants, entrants
 from sparsepath.methods.comparison import Comparison, compare
 from sparsepath.report import contest_page
-from sparsepath.report.answer import WIDE_TABLE
 from sparsepath.report.column_remarks import remarks_on
 from sparsepath.report.outcome import Outcome
+from sparsepath.report.path_table import WIDE_TABLE
 from sparsepath.system.files import replacing_together
 from sparsepath.tables.cells import RawTable
 
@@ -112,20 +113,19 @@ def _time(seconds: float) -> str:
 
 
 def show(found: Comparison) -> None:
-    """Print what the table says, and the table."""
+    """Print the answer line by line, and the table."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in found.head:
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     table.add_column("features", overflow="fold")
     for row in found.rows():
         table.add_row(*map(Text, row))
-    console = Console(highlight=False, width=WIDE_TABLE)
-    console.print(Text(found.sentence(), style="bold"))
-    console.print(table)
-    how = found.best.chosen.validation
-    console.print(
-        Text(f"Errors are on rows that the whole procedure never saw ({how}, the same for all).")
-    )
+    piped = not sys.stdout.isatty()
+    console = Console(highlight=False, width=WIDE_TABLE if piped else None)
+    how = f"Validation: {found.best.chosen.validation}, the same rows left out for all methods."
+    for line in [*found.sentences(), how]:
+        console.print(Text(line, style="bold"), soft_wrap=piped)
+    Console(highlight=False, width=WIDE_TABLE).print(table)
 
 
 def document(found: Comparison) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.assessment.folds import TIME_PARTS
+from sparsepath.assessment.repetitions import repetitions
 from sparsepath.cli.input import Problem
 from sparsepath.data.readers import Table
 from sparsepath.data.task import TargetTask
@@ -53,16 +55,17 @@ class EstimatorSpec:
     backward: bool
     notes: tuple[str, ...] = ()
 
-    @property
-    def folds(self) -> int:
-        """Number of held-out parts, if the estimator knows it."""
-        validation = self.model.validation
-        named = {"auto": self.model._n_folds, "time": 5, None: 0}
-        return int(named.get(validation, validation) if validation != "loo" else 0)
+    def folds(self, rows: int, columns: int) -> int:
+        """Return the number of held-out parts; of few rows, several assignments to folds."""
+        validation, usual = self.model.validation, int(self.model._n_folds)
+        if validation == "auto":
+            return usual * repetitions(self.model, rows, columns, usual)
+        named = {"loo": rows, "time": TIME_PARTS, None: 0}
+        return int(named.get(validation, validation))
 
-    def repeats(self, request: SelectionRequest, rows: int) -> float:
+    def repeats(self, request: SelectionRequest, rows: int, columns: int) -> float:
         """Return how often the work of one search is done in total."""
-        folds = rows if self.model.validation == "loo" else self.folds
+        folds = self.folds(rows, columns)
         return 1 + folds + request.null + request.halves / 2 + request.resamples
 
 
@@ -108,6 +111,8 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
             "--coefficients is for greedy-rls, floating-rls, backward-rls and swap-rls; "
             f"{entry.name} has no such intervals."
         )
+    if request.p_values and (entry.name != "greedy-rls" or task.name != "regression"):
+        raise InputError("--p-values is for regression by greedy-rls; remove it.")
     if (request.null or request.halves) and getattr(model, "_chooses_method", False):
         raise InputError(
             "--null and --stability repeat one search, and --method auto chooses among several; "
@@ -175,6 +180,8 @@ def _task(problem: Problem, request: SelectionRequest, entry: Method) -> TargetT
 
 def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None:
     """Refuse what the data do not allow: too little memory, or no work in passes."""
+    if both := [name for name in options.get("force", ()) if name in options.get("forbid", ())]:
+        raise InputError(f"--force and --forbid both have {both[0]!r}; remove it from one of them.")
     rows, columns = problem.table.X.shape
     if not problem.in_passes:
         needed = 0.0 if entry.memory is None else entry.memory(rows, columns)

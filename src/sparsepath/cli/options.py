@@ -36,7 +36,7 @@ class ValueType(click.ParamType):  # type: ignore[type-arg]
         """Read a value; defaults of commands are typed too."""
         if not isinstance(value, str):
             return value
-        flag = "DATA" if param is None or not param.opts else param.opts[0]
+        flag = str(param.metavar) if isinstance(param, click.Argument) else param.opts[0]
         return read(flag, self.kind, value, self.values)
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
@@ -130,15 +130,16 @@ class CommandOption(NamedTuple):
         flags = [name.replace("-", "_"), *(self.flags or f"--{name}").split()]
         if self.kind == "flag":
             return GroupedOption(flags, group=self.group, help=self.help, is_flag=True)
+        given: dict[str, Any] = {"default": default} if default else {}  # None would be a default
         return GroupedOption(
             flags,
             group=self.group,
             help=self.help,
             metavar=self.metavar,
             type=ValueType(self.kind, self.values),
-            default=default or None,
             shown=self.shown or default,
             required=self.required,
+            **given,
         )
 
 

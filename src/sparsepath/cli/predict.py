@@ -30,6 +30,7 @@ from sparsepath.models.saved import SavedModel
 from sparsepath.report import figures
 from sparsepath.tables.cells import naming_the_file, raw_table
 from sparsepath.tables.dates import parse_dates, written_dates
+from sparsepath.tables.features import quote_values
 from sparsepath.tables.lags import earlier, history
 
 Array = NDArray[Any]
@@ -130,6 +131,11 @@ def predict(model: SavedModel, given: PredictionInput) -> Predictions:
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
             f"{given.path}: target {given.target!r} is text, but the model predicts numbers."
+        )
+    if hasattr(model, "classes_") and not np.isin(y, model.classes_.astype(y.dtype)).any():
+        raise InputError(
+            f"{given.path}: target {given.target!r} has none of the model's classes, "
+            f"{quote_values(model.classes_.tolist(), 5)}."
         )
     return Predictions(shown, figures.on_rows(model, columns, y), len(y), tuple(data.ids))
 

@@ -58,7 +58,7 @@ def check_folder(folder: Path) -> None:
         raise FileError(f"cannot write to {folder}: no permission.")
 
 
-def refuse_inputs(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
+def refuse_inputs(inputs: Iterable[Path], outputs: Iterable[Path], option: str = "--out") -> None:
     """Refuse to write over what is being read."""
     inputs = list(inputs)
     for output in outputs:
@@ -66,7 +66,7 @@ def refuse_inputs(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
             if same_file(output, given):
                 raise FileError(
                     f"cannot write {output}: it is the input file ({given}); name another "
-                    "with --out."
+                    f"with {option}."
                 )
 
 

@@ -184,7 +184,7 @@ def _fit(
     bar = ProgressBar(spec.calls, spec.searches, unit=unit, backward=backward, quiet=silent)
     with bar:
         if bar.shown:
-            bar.folds = X.shape[0] if model.validation == "loo" else spec.folds
+            bar.folds = spec.folds(*X.shape)
             model.set_params(callback=bar.callback)
         with naming_the_file(problem.table.source) if isinstance(X, RawTable) else nullcontext():
             with warnings_as_notes() as notes:
@@ -397,13 +397,13 @@ def _seconds(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> float:
     """CPU seconds of the search with all its repetitions; zero without an estimate."""
     if not hasattr(spec.model, "expected_seconds"):
         return 0.0
-    return spec.repeats(request, X.shape[0]) * float(spec.model.expected_seconds(X))
+    return spec.repeats(request, *X.shape) * float(spec.model.expected_seconds(X))
 
 
 def _say_cost(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> None:
     """Report the cost of a search of a large input, with all its repetitions, beforehand."""
     rows, columns = X.shape
-    repeats, seconds = spec.repeats(request, rows), _seconds(X, spec, request)
+    repeats, seconds = spec.repeats(request, rows, columns), _seconds(X, spec, request)
     if seconds < LONG:
         return
     entry, steps = spec.entry, spec.steps * spec.searches

@@ -172,7 +172,7 @@ def sample(option: str, given: str) -> tuple[int, int]:
     ((1000, 0), (1000, 7))
     """
     rows, _, start = given.partition(":")
-    return READERS["count"](option, rows), READERS["whole"](option, start or "0")
+    return READERS["rows drawn"](option, rows), READERS["whole"](option, start or "0")
 
 
 def names(option: str, given: str) -> list[str]:
@@ -318,7 +318,7 @@ def parse_ordered(option: str, given: str) -> tuple[tuple[str, tuple[str, ...]],
         if not (sign and column.strip() and all(order) and len(set(order)) == len(order) > 1):
             raise InputError(
                 f"{option} {cut(given)} must be columns with their values from low to high, as in "
-                "'q1=low<mid<high,size=S<M<L'."
+                "'q1=low<mid<high,shirt=S<M<L'."
             )
         found.append((column.strip(), order))
     return tuple(found)
@@ -388,7 +388,9 @@ def threshold(option: str, given: str) -> str | float | list[list[float]]:
 
 
 def path(option: str, given: str) -> Path:
-    """Parse a file name that the system accepts."""
+    """Parse a file name that the system accepts; an empty one would be the current folder."""
+    if not given.strip():
+        raise InputError(f"{option} is empty; give the name of a file or folder.")
     found = Path(given)
     check_name(found)
     return found
@@ -398,6 +400,7 @@ READERS: dict[str, Reader] = {  # by kind of option; any other value is itself
     "file": path,
     "count": _whole("a whole number from 1 up", lambda n: n >= 1),
     "whole": _whole("a whole number from 0 up", lambda n: True),
+    "rows drawn": _whole("a number of rows from 2 up, such as 1000", lambda n: n >= 2),
     "seed": _whole("a whole number from 0 up, below 2**32", lambda n: n < 2**32),
     "shuffles": _whole(
         "a whole number from 19 up: of N shuffles the least p-value is 1/(N+1)", lambda n: n >= 19

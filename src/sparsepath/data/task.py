@@ -23,6 +23,11 @@ class TargetTask(NamedTuple):
     doubt: str = ""
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether numbers are taken as classes because there are few of them."""
+        return self.name == "classification" and self.why.startswith("whole numbers")
+
+    @property
     def other(self) -> str:
         return "regression" if self.name == "classification" else "classification"
 

@@ -445,6 +445,8 @@ def compare(
             passed[name] = "interrupted"
             break
     if not found:
+        if len(passed) > 1 and len({*passed.values()}) == 1:
+            raise InputError(f"{next(iter(passed.values()))}.")
         why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())
         raise InputError(f"no method could finish ({why}); try other methods, or allow more time.")
     return Comparison(_ranked(found), passed, names)

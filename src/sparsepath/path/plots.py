@@ -1,7 +1,6 @@
 """Plots of a selection path: selected features and errors by size."""
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any, NamedTuple
@@ -208,11 +207,13 @@ def plot_comparison(
     are comparable (sizes, errors), drawn in one panel without the empty model; ``label`` names
     them.
     """
+    from matplotlib.figure import Figure
+
     count = len(paths) + len(curves) + 1
     across = min(3, count)
     down = math.ceil(count / across)
     height = max(_path_height(len(_rows(matrix))) for _, matrix, _ in paths.values())
-    figure = new_figure((4.6 * across, max(3.4, height) * down))
+    figure = Figure(figsize=(4.6 * across, max(3.4, height) * down), layout="constrained")
     panels = iter(figure.subplots(down, across, squeeze=False).flat)
     for (name, given), ax in zip(paths.items(), panels, strict=False):
         plot_path(*given, ax=ax)
@@ -243,19 +244,9 @@ def plot_comparison(
 
 
 def _figure(height: float) -> Figure:
-    return new_figure((7.2, height))
-
-
-def new_figure(size: tuple[float, float]) -> Figure:
-    """Return a figure of a size in inches; in a notebook it is shown once, without pyplot."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if hasattr(shell, "kernel"):
-        from sparsepath.path.notebook_figures import figure_of_cell
-
-        return figure_of_cell(shell, figsize=size, layout="constrained")
     from matplotlib.figure import Figure  # not pyplot: no global state, nothing to close
 
-    return Figure(figsize=size, layout="constrained")
+    return Figure(figsize=(7.2, height), layout="constrained")
 
 
 def _path_height(rows: int, most: float = 8.4) -> float:

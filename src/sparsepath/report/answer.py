@@ -23,7 +23,7 @@ from sparsepath.path.choosing import ranges
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report.figures import format_figures as figures_said
 from sparsepath.report.outcome import Outcome, beneath
-from sparsepath.report.path_table import in_table, path_table
+from sparsepath.report.path_table import WIDE_TABLE, in_table, least_width, path_table
 from sparsepath.system.number_format import brief
 
 MEANT_BY = {
@@ -51,7 +51,6 @@ CONCORDANCE = (
     "first (1: always; 0.5: guessing)."
 )
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
-WIDE_TABLE = 160  # columns of a table that goes to a file
 RULES_SAID = {
     "min": "least error on the path",
     "own": "the model with which the method ended",
@@ -485,20 +484,22 @@ def _falls(errors: Any) -> bool:
 
 
 def show(outcome: Outcome, verbose: bool = False) -> None:
-    """Print the answer, the table and details."""
+    """Print the answer, the table and the method; ``verbose``: details too."""
     piped = not sys.stdout.isatty()  # then lines stay whole, for whoever reads them
     console = Console(highlight=False, width=WIDE_TABLE if piped else None)
     for line in lines(outcome):
         console.print(Text(line, style="bold"), soft_wrap=piped)
-    console.print(path_table(outcome, verbose))
+    wide = max(console.width, least_width(outcome))  # a narrow terminal wraps, but cuts no number
+    Console(highlight=False, width=wide).print(path_table(outcome, verbose, wide))
     shown = in_table(outcome.path, outcome.size)
     if hidden := len(outcome.path) - sum(place is not None for place in shown):
         left_out = f"{hidden} of {len(outcome.path)} sizes are left out here; path.csv has all."
         console.print(Text(left_out, style="dim"), soft_wrap=piped)
     if note := corrected_said(outcome):
         console.print(Text(note, style="dim"), soft_wrap=piped)
-    about = heading(outcome)
-    for line in [*about, *details(outcome)] if verbose else about[:-1]:
+    data, task, method, error = heading(outcome)
+    brief = [task, method] if outcome.task.is_doubtful else [method]
+    for line in [data, task, method, error, *details(outcome)] if verbose else brief:
         console.print(Text(line), soft_wrap=piped)
 
 

@@ -1,7 +1,7 @@
 """A selection path as a table: one row per size, shortened if it is long."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from sparsepath.report.outcome import Outcome
 from sparsepath.system.number_format import LARGEST_PLAIN, LEAST_PLAIN, brief
 
 ROWS_ON_TOP, AROUND, SHOWN_WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, if all
+
+WIDE_TABLE = 160  # columns of a table that goes to a file
+ENTERS, MARK, GAP = 10, len("<- chosen, least error"), 3  # widths: names when folded, marks
 
 
 class Row(NamedTuple):
@@ -107,18 +110,25 @@ def least(path: SelectionPath) -> int:
     return path.sizes.index(path.choose("min"))
 
 
-def path_table(outcome: Outcome, verbose: bool = False) -> Table:
-    """The path as a table, shortened if it is long; ``verbose``: with the criterion."""
+def path_table(outcome: Outcome, verbose: bool = False, width: int = WIDE_TABLE) -> Table:
+    """The path as a table, shortened if it is long; ``verbose``: with the criterion.
+
+    Where it is wider than ``width``, columns of numbers are left out from the right. Its numbers
+    are never cut.
+    """
     numbers = columns(outcome, verbose)
+    while len(numbers) > 2 and _least_width(numbers) > width:
+        numbers.popitem()
     every, shown = rows(outcome, [*numbers.values()]), in_table(outcome.path, outcome.size)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     leaving = any(row.leaves for row in every)
     for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("enters", overflow="fold")
+        cells = [name, *numbers[name]]
+        table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, cells)))
+    table.add_column("enters", overflow="fold", min_width=ENTERS)
     if leaving:
         table.add_column("leaves", overflow="fold")
-    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=MARK)
     gap = Row(("...", *[""] * (len(numbers) - 1)), "", "", "")
     for place in shown:
         row = gap if place is None else every[place]
@@ -127,3 +137,15 @@ def path_table(outcome: Outcome, verbose: bool = False) -> Table:
         style = "bold green" if "chosen" in row.mark else "dim" if place is None else ""
         table.add_row(*(Text(cell) for cell in cells), style=style)
     return table
+
+
+def least_width(outcome: Outcome) -> int:
+    """Return the characters that the narrowest form of the table needs."""
+    first = dict([*columns(outcome).items()][:2])
+    return _least_width(first)
+
+
+def _least_width(numbers: Mapping[str, Sequence[str]]) -> int:
+    """Return the characters that the table needs when names of features are folded."""
+    wide = [max(map(len, (name, *cells))) for name, cells in numbers.items()]
+    return GAP + sum(each + GAP for each in [*wide, ENTERS, MARK])

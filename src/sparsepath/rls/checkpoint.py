@@ -116,7 +116,8 @@ class Checkpoint:
 
     def _unreadable(self, why: str) -> FileError:
         return FileError(
-            f"{self.path} is not a readable checkpoint: {why} Delete it to start over."
+            f"{self.path} is not a readable checkpoint: {why} Name another file, or delete this "
+            "one to start over."
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsepath.grafting.networks.network import HiddenLayer
 from sparsepath.grafting.networks.softmax import SoftmaxNetwork
-from sparsepath.path.plots import BLUE, ORANGE, new_figure
+from sparsepath.path.plots import BLUE, ORANGE
 from sparsepath.system.arrays import Axes, Floats
 
 
@@ -22,13 +22,15 @@ def plot_network(
     Connections of weight 1 from units to their output are grey. ``names`` are those of all
     features, ``classes`` of the outputs, if there are several. Without ``ax`` a figure is made.
     """
+    from matplotlib.figure import Figure
+
     used = network.used.tolist()
     several = network if isinstance(network, SoftmaxNetwork) else None
     homes = [0] * network.n_hidden if several is None else several.homes.tolist()
     n_outputs = 1 if several is None else several.n_outputs
     rows = max(len(used), network.n_hidden, n_outputs)
     if ax is None:
-        ax = new_figure((6.4, 1.2 + 0.3 * rows)).add_subplot()
+        ax = Figure(figsize=(6.4, 1.2 + 0.3 * rows), layout="constrained").add_subplot()
     from_ = dict(zip(used, _places(len(used), rows), strict=True))
     to = _places(network.n_hidden, rows)
     ends = _places(n_outputs, rows)
