@@ -11,6 +11,7 @@ from slow_twins import judging as slow
 from sparsepath import PathWarning, SparseRLSClassifier, SparseRLSRegressor, honest_error
 from sparsepath.assessment.correction import _draws, correct
 from sparsepath.assessment.folds import parts_of
+from sparsepath.assessment.honest import summarize
 from sparsepath.assessment.out_of_sample import held_out_losses
 from sparsepath.rls.penalties import MOST_SAMPLES, PLAIN, REFITS, SEARCHES
 from sparsepath.rls.shrinkage import Refits
@@ -144,9 +145,41 @@ def test_the_error_is_corrected_for_the_choice_of_penalties_too():
             luck = slow.few_samples(losses[0]) * np.mean(gaps)
         else:
             drawn = [rows.tolist() for rows in draws]
-            given = losses, drawn, choose, rule, way, k, losses[way][:, 0].mean()
-            luck = slow.drawn_luck_among(*given)
+            luck, by_chance = slow.no_better_luck(losses, drawn, choose, rule, way, k)
+            if k == 0:
+                luck = slow.drawn_luck_among(losses, drawn, choose, rule, way, k, np.inf)
+            assert correct(again, rule).by_chance == (by_chance and k > 0)
         assert_allclose(correct(again, rule).error, losses[way][:, k].mean() + luck, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["min", "one_se"])
+@pytest.mark.parametrize("signal", [0.0, 0.6, 2.0])
+def test_draws_too_recommend_no_features_if_the_best_way_is_no_better(rule, signal):
+    """Without it the error of what was recommended was .506 where .624 was true (40 x 10)."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 8))
+    y = signal * X[:, :2].sum(1) + 2 * rng.standard_normal(40)
+    estimator = SparseRLSRegressor(4, alpha="auto", validation=5)
+    found = held_out_losses(estimator, X, y, 5, choose=rule)
+    order = [(len(y) * s, len(y) * r) for r in REFITS for s in SEARCHES]
+    by_way = {each.way: each.losses for each in (found, *found.others)}
+    drawn = _draws(40, 500)[0].astype(int)
+    draws = [np.repeat(np.arange(40), counts[found.cluster_of]).tolist() for counts in drawn]
+    choose = {
+        "min": lambda a: a.mean(0).argmin(),
+        "one_se": lambda a: slow.paired_choice(a, freedom=0),
+    }[rule]
+    given = [by_way[way] for way in order], draws, choose, rule
+    k = choose(found.losses)
+    assert k > 0
+    luck, by_chance = slow.no_better_luck(*given, found.place, k)
+    made = correct(found, rule)
+    assert made.by_chance == by_chance
+    assert_allclose(made.error, found.losses[:, k].mean() + luck, rtol=1e-9)
+    without = slow.drawn_luck_among(*given, found.place, k, found.losses[:, 0].mean())
+    assert signal == 2 or luck > without + 1e-3
+    record = summarize(found, found.sizes[k], rule)
+    assert record.size == (0 if by_chance else found.sizes[k])
 
 
 @pytest.mark.validated

@@ -271,6 +271,35 @@ def drawn_luck_among(losses, draws, choose, rule, way, k, most):
     return few_samples(losses[0]) * sum(gaps) / len(gaps)
 
 
+def no_better_luck(losses, draws, choose, rule, way, k):
+    """What is added if draws recommend no features (column 0), and whether all rows do.
+
+    They do so if the error of their choice with the luck of ``drawn_luck_among``, and up to two
+    standard errors of the difference if the rule is "one_se", is not below that of no features.
+    """
+    n = len(losses[0])
+    luck = drawn_luck_among(losses, draws, choose, rule, way, k, losses[way][:, 0].mean())
+    times = 1 + min(1, 100 / n) if rule == "one_se" else 0
+
+    def no_better(rows, other, column):
+        gaps = losses[other][rows, column] - losses[way][rows, 0]
+        return gaps.mean() + luck + times * gaps.std() / math.sqrt(len(gaps)) >= 0
+
+    added = 0.0
+    for rows in draws:
+        drawn = [each[rows] for each in losses]
+        other = chosen_way(drawn, rule, freedom=0)
+        column = choose(drawn[other])
+        if no_better(rows, other, column):
+            away = sorted(set(range(n)) - set(rows))
+            empty, most = losses[way][away, 0], losses[way][:, 0].mean()
+            ours = losses[way][away, k].mean()
+            each = [empty.mean() - ours, losses[other][away, column].mean() - ours]
+            each = [min(max(gap, -most), most) for gap in each]
+            added += (each[0] - each[1]) / len(draws)
+    return luck + added, no_better(list(range(n)), way, k)
+
+
 def calibration(scores, classes, weights, n_classes, bounds):
     """Slope and offsets (the first class: 0) of least log loss with Platt's targets.
 

@@ -28,7 +28,6 @@ from sparsepath.system.number_format import brief
 FIGURES = {"error_rate": "error rate", "balanced_error": "balanced error"}
 COMPLEMENTS = {"AUC error": "AUC", "concordance error": "concordance"}
 PERCENT = ("error rate", "balanced error", "balanced error rate", "ranking error")
-FEW_SAMPLES = 100  # up to which features must be better than none by two standard errors
 
 
 @dataclass(frozen=True, repr=False)
@@ -442,8 +441,6 @@ def honest_error(
     if nothing is not None and nothing.is_nothing:
         size = choose = found.sizes[0]  # the smallest model
     record = summarize(found, size, choose)
-    if is_by_chance(found, record, choose):
-        record = summarize(found, 0, choose)
     if nothing is not None:
         record = replace(record, p_value=nothing.p_value, is_nothing=nothing.is_nothing)
     return HonestError(record, found.sizes, found.errors, found.errors_se, found, nothing)
@@ -459,22 +456,6 @@ def chosen_size(found: HeldOutLosses, rule: Any) -> int:
     return found.sizes[int(places(rule, errors[None], lambda best: allowance[None])[0])]
 
 
-def is_by_chance(found: HeldOutLosses, record: Honest, rule: Any) -> bool:
-    """Return whether the best of several ways is, after correction, no better than no features.
-
-    Among many ways, one often seems better by chance. With "one_se", the difference must exceed its
-    standard error, or up to twice that with few samples, where folds share features that fit by
-    chance. With alpha="auto" and 40 simulated noise data sets each, no feature is chosen of 40 x
-    200 in 36 (one standard error: 30), of 60 x 300 with two classes in 37 (32), of 100 x 20 in 40
-    (37), with two classes in 39 (37).
-    """
-    if not found.others or is_size(rule) or found.sizes[0] != 0 or record.size == 0:
-        return False
-    times = 1.0 + min(1.0, FEW_SAMPLES / found.n_samples)
-    margin = times * found.gaps_se(record.size)[0] if rule == "one_se" else 0.0
-    return bool(record.error + margin >= record.empty_error)
-
-
 def attach(path: SelectionPath, found: HeldOutLosses) -> SelectionPath:
     """Return the path with the honest errors of its sizes."""
     errors = found.errors
@@ -487,8 +468,9 @@ def attach(path: SelectionPath, found: HeldOutLosses) -> SelectionPath:
 def summarize(found: HeldOutLosses, size: int, rule: Any) -> Honest:
     """Build the ``Honest`` record for a selected size.
 
-    A requested size, and the empty model, need no correction: no choice used the errors, unless the
-    procedure was done in several ways.
+    It is that of the empty model if several ways were tried and their best is, after correction,
+    no better. A requested size, and the empty model, need no correction: no choice used the errors,
+    unless the procedure was done in several ways.
     """
     place, each = found.sizes.index(size), by_size(found)
     error, spread = float(found.errors[place]), float(spreads(found)[place])
@@ -497,6 +479,8 @@ def summarize(found: HeldOutLosses, size: int, rule: Any) -> Honest:
     fixed = size == 0 or (is_size(rule) and not found.others)
     if not fixed or not error:
         of = correct(found, size if fixed else rule)
+        if of.by_chance:
+            return summarize(found, 0, rule)
         error, interval, figures = of.error, of.interval, of.figures
     return Honest(
         size,

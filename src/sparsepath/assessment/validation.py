@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsepath.assessment.folds import Parts
 from sparsepath.assessment.held_out import HeldOutLosses
-from sparsepath.assessment.honest import Honest, attach, is_by_chance, summarize
+from sparsepath.assessment.honest import Honest, attach, summarize
 from sparsepath.assessment.leaks import is_lag, leak_of
 from sparsepath.assessment.out_of_sample import FEWEST, held_out_losses
 from sparsepath.assessment.repetitions import Shorter
@@ -222,8 +222,6 @@ def attach_honest_error(
         )
     path = attach(path, found)
     record = summarize(found, path.settle(rule), rule)
-    if is_by_chance(found, record, rule):
-        record = summarize(found, 0, rule)
     if record.neighbours is not None:
         warn_user(
             f"{NEIGHBOURS} ({record.neighbours:.2f}), so that the honest error is too optimistic. "

@@ -513,9 +513,10 @@ def contestant_of(
 ) -> Contestant:
     """Result of a method, from its subsets on all data and its held-out losses."""
     size = chosen_size(losses, choose)
-    features = tuple(names[i] for i in subsets[largest_size_up_to(size, subsets)])
     moved = shifts(losses, size if is_size(choose) else choose)
-    chosen, place = summarize(losses, size, choose), losses.sizes.index(size)
+    chosen = summarize(losses, size, choose)
+    features = tuple(names[i] for i in subsets[largest_size_up_to(chosen.size, subsets)])
+    place = losses.sizes.index(chosen.size)
     return Contestant(name, chosen, features, seconds, losses, place, subsets, moved)
 
 
