@@ -35,8 +35,8 @@ every draw first chooses a way by the same rule (``out_of_sample.py``), and s_b 
 
 Of several ways, one often seems better than no features by chance. So with several ways the error
 must be below that of the empty model after the correction, with "one_se" by more than ``margin``
-standard errors of the difference; otherwise the empty model is recommended. Draws decide in the
-same way, with the correction that was found before, and those that decide for no features add
+standard errors of the difference; otherwise the empty model is recommended. Draws decide in that
+way too, with the correction that was found before, and those that decide for no features add
 o_b(0) - o_b(s_b) to the mean, without the factor. Mean estimated / mean true figures of
 ``alpha="auto"``, without and with this (60 data sets each; 40 of 60 x 300):
 
@@ -226,7 +226,7 @@ def _corrected(found: HeldOutLosses, rule: Any, level: float, n_draws: int) -> C
     spread_out = len(ratios) and se > SAME_LOSSES * error
     low, high = np.quantile(ratios, ends) if spread_out else ndtri(ends)
     low, high = np.clip((low, high), -MOST_MULTIPLE, MOST_MULTIPLE)
-    moved = errors[draws.recommended] - error
+    moved = errors[sizes] - error
     choice = min(np.square(moved).mean(), error**2) if len(moved) else 0.0
     spread = np.sqrt(se**2 + _beyond(found)[size] + choice) / error
     lower = estimate * float(np.exp(-spread * high))
