@@ -153,7 +153,7 @@ def test_classes_by_name_with_groups_and_weights():
     shares = twin.decided(scores, codes.tolist(), weights.tolist(), parts, 2, bounds)
     wrong = shares.argmax(1) != codes
     np.testing.assert_array_equal(both["greedy-rls"].loss, wrong)
-    with pytest.raises(InputError, match="do not do the same task"):
+    with pytest.raises(InputError, match="are not for the same task"):
         compare({"a": LogisticRegression(), "b": Ridge()}, data, labels)
 
 
@@ -214,7 +214,7 @@ def test_a_budget_is_kept():
 
     found = compare({"quick": Ridge(), "slow": Slow()}, X, Y, budget=6)
     assert [one.name for one in found.contestants] == ["quick"]
-    assert "in the time given" in found.passed_over["slow"]
+    assert "within the time budget" in found.passed_over["slow"]
     assert "slow was skipped" in found.sentence()
     with pytest.raises(InputError, match="no method could finish"):
         compare({"slow": Slow()}, X, Y, budget=0.3)
@@ -234,9 +234,9 @@ def test_time_that_is_up_ends_a_fit_and_no_other():
     methods = {"quick": Ridge(), "endless": Endless(), "after": Ridge()}
     found = compare(methods, X, Y, validation=3, budget=2)
     assert found.best.name == "quick"
-    assert "in the time given" in found.passed_over["endless"]
+    assert "within the time budget" in found.passed_over["endless"]
     assert signal.getsignal(signal.SIGALRM) is before
-    with pytest.raises(InputError, match="endless: not done in the time given"):
+    with pytest.raises(InputError, match="endless: did not finish within the time budget"):
         compare({"endless": Endless()}, X, Y, budget=0.5)
 
 

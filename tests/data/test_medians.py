@@ -151,11 +151,11 @@ def test_what_is_missing_is_named_where_nothing_is_to_stand_for_it(tmp_path):
         SparseRLSRegressor(2).fit(numbers)
     frame.assign(b=np.nan).to_parquet(tmp_path / "a.parquet")
     data = sparsepath.open(tmp_path / "a.parquet", target="y", columns=["a", "b"])
-    with pytest.warns(PathWarning, match="column 'b' has no value at all"):
+    with pytest.warns(PathWarning, match="column 'b' has no values"):
         found = clone(model).set_params(missing="median").fit(data)
     assert found.get_feature_names_out().tolist() == ["a"]
     for nothing in (None, pd.NaT):  # text and dates without any value
         frame.assign(b=nothing).to_parquet(tmp_path / "a.parquet")
         data = sparsepath.open(tmp_path / "a.parquet", target="y", columns=["a", "b"])
-        with pytest.warns(PathWarning, match="column 'b' has no value at all"):
+        with pytest.warns(PathWarning, match="column 'b' has no values"):
             clone(model).set_params(missing="median", dates="parts").fit(data)

@@ -307,7 +307,7 @@ def test_a_backward_path_has_no_size_above_max_features():
     with pytest.raises(InputError, match="max_features=1 is less than the 2"):
         SparseRLSRegressor(1, search="backward", forced=[0, 1]).fit(X, y)
     cut = SparseRLSRegressor(3, search="backward", callback=lambda p: len(p.moves) > 1)
-    with pytest.warns(PathWarning, match="ends at size 6: .* before it came down to max_features"):
+    with pytest.warns(PathWarning, match="ends at size 6: .* before it reached max_features"):
         cut.fit(X, y)
     assert cut.path_.sizes == (6,)
     assert not cut.path_.complete
@@ -342,9 +342,15 @@ def test_why_nothing_more_can_enter_is_said():
     X, rng = noise()
     y = rng.standard_normal(100)
     for options, words in [
-        ({"max_features": 3, "feature_groups": [0, 0, 1, 1, 1]}, "no group of columns fits"),
-        ({"forbidden": [0], "parents": {2: [0]}}, "comes after one, or is in a group with one"),
-        ({"forbidden": [0], "feature_groups": [0, 0, 1, 2, 3]}, "is in a group with one"),
+        (
+            {"max_features": 3, "feature_groups": [0, 0, 1, 1, 1]},
+            "no remaining group of columns fits",
+        ),
+        (
+            {"forbidden": [0], "parents": {2: [0]}},
+            "requires a parent, or is in a group with a column",
+        ),
+        ({"forbidden": [0], "feature_groups": [0, 0, 1, 2, 3]}, "is in a group with a column"),
     ]:
         with pytest.warns(PathWarning, match=words):
             SparseRLSRegressor(**options).fit(X, y)

@@ -190,8 +190,8 @@ class Halved(Squared):
         (OneNumber(), r"OneNumber lacks a cost for each residual: of\(\) made shape \(\)"),
         (Logarithm(), "Logarithm lacks finite costs"),
         (Halved(), "Halved lacks bounds and sums of its own"),
-        (CLASSES["zero_one"], "ZeroOne lacks a use for numbers"),
-        (CLASSES["auc"], "AUC lacks a use here"),
+        (CLASSES["zero_one"], "ZeroOne lacks support for regression"),
+        (CLASSES["auc"], "AUC lacks support for this model"),
     ],
     ids=str,
 )
@@ -203,7 +203,9 @@ def test_what_a_loss_lacks_is_named(loss, said):
 
 def test_a_ranking_takes_pairs_only():
     case = make("tall", m=20, n=4)
-    with pytest.raises(InputError, match="Huber lacks a use here, where the criteria are squared"):
+    with pytest.raises(
+        InputError, match="Huber lacks support for this model, whose criteria are squared"
+    ):
         SparseRankRLS(2, loss=Huber()).fit(case.X, case.Y[:, 0])
 
 

@@ -224,6 +224,6 @@ def test_what_cannot_be_is_refused():
     constant = X.assign(a=1.0)
     with pytest.raises(InputError, match="'a' is constant and cannot be in the start set"):
         SparseRLSRegressor(start=["a"]).fit(constant, y)
-    with pytest.warns(match="no feature|every feature left"):
+    with pytest.warns(match="no feature|every remaining feature"):
         path = SparseRLSRegressor(parents=parents, forbidden=["a"]).fit(X, y).path_
     assert not {"ab", "ac"} & set(path.names(max(path.sizes)))

@@ -167,9 +167,9 @@ def _columns(table: Table, y: Floats | None) -> ColumnFindings:
         part = np.asarray(X[:, first : first + step], dtype=np.float64)
         if huge := np.flatnonzero(np.abs(part).max(axis=0) > HUGE).tolist():
             raise InputError(
-                f"{table.source}: {named_columns([names[first + j] for j in huge])} holds values "
-                f"above {HUGE:g}, whose squares are more than a computer's numbers can hold; "
-                "divide or drop it."
+                f"{table.source}: {named_columns([names[first + j] for j in huge])} has values "
+                f"above {HUGE:g}, whose squares overflow in floating point; divide it by a "
+                "power of ten, or drop it."
             )
         still = np.flatnonzero(part.max(axis=0) == part.min(axis=0))
         seen.constant += [names[first + j] for j in still.tolist()]

@@ -163,7 +163,9 @@ def _sigma(A: Floats, y: Floats, model: Any) -> tuple[float, str]:
     chosen, origin = A, "sigma from least squares on all columns"
     if n + SPARE_ROWS >= m:
         chosen = A[:, list(model.path_.subset(model.path_.sizes[-1]))]
-        origin = f"sigma from the {chosen.shape[1]} features of the largest model, which is rough"
+        origin = (
+            f"sigma from the {chosen.shape[1]} features of the largest model, which is imprecise"
+        )
     beta, _, rank, _ = np.linalg.lstsq(chosen, y, rcond=None)
     left = m - 1 - int(rank)
     if left < 1:

@@ -413,7 +413,7 @@ def _say_cost(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> None:
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
     means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
-        means += ["and --checkpoint FILE lets a later run go on"]
+        means += ["and with --checkpoint FILE a later run resumes"]
     if repeats > 1:
         means.insert(0, "fewer folds (--validation 5) or --no-validation shorten it")
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"

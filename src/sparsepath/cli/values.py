@@ -187,7 +187,7 @@ def names(option: str, given: str) -> list[str]:
         found = []
     found = [name.strip() for name in found]
     if not found or not all(found):
-        raise InputError(f"{option} {given!r} holds an empty name; write names as A,B,C.")
+        raise InputError(f"{option} {given!r} contains an empty name; write names as A,B,C.")
     return found
 
 

@@ -231,8 +231,8 @@ class Cluster(Threads):
         except lost as error:
             raise ClusterError(
                 "the Dask cluster has lost its scheduler or too many workers "
-                f"({type(error).__name__}); fix it and start again, with the same checkpoint (in "
-                "a shell --checkpoint FILE --resume) to go on where this stopped."
+                f"({type(error).__name__}); fix it, and resume with the same checkpoint (in a "
+                "shell --checkpoint FILE --resume)."
             ) from error
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sparsepath.errors import FileError, InputError
 
-NOT_UTF8 = "it is not text in UTF-8; say what it is, as --encoding latin-1"
+NOT_UTF8 = "it is not text in UTF-8; give its encoding, such as --encoding latin-1"
 UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
 HEAD = 1 << 20  # bytes that are looked at
 NO_DELIMITERS = ('"', "\r", "\n", "\0")

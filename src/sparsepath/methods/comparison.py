@@ -40,7 +40,7 @@ from sparsepath.system.interrupts import Alarm, Interruptible
 from sparsepath.system.number_format import seconds
 
 SAME_ERROR = 1e-9  # part of an error below which a difference is rounding
-LATE = "not done in the time given"
+LATE = "did not finish within the time budget"
 Told = Callable[[str, int, int], object]
 
 
@@ -390,20 +390,20 @@ def compare(
     for name, estimator in estimators.items():
         check_predicts(estimator)
         if _measure(estimator) != measure:
-            raise InputError(f"{name} and {next(iter(estimators))} do not do the same task.")
+            raise InputError(f"{name} and {next(iter(estimators))} are not for the same task.")
     found: list[Contestant] = []
     passed = dict(omitted)
 
     def run(name: str, estimator: Any) -> None:
         if time.perf_counter() + known.get(name, 0.0) > deadline:
             about = f" (about {duration(known[name])})" if name in known else ""
-            passed[name] = f"not to be done in the time given{about}"
+            passed[name] = f"would not finish within the time budget{about}"
             return
         check_weights_taken(estimator, fit_params)
         given = with_groups(estimator, fit_params, groups)
         model, seconds = _searched(estimator, X, y, given, deadline)
         if model is None or time.perf_counter() + seconds * len(parts.splits) > deadline:
-            passed[name] = "not to be done in the time given"
+            passed[name] = "would not finish within the time budget"
             return
 
         def asked(done: int, of: int) -> bool:

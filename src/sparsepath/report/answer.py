@@ -43,8 +43,8 @@ FOLLOWED = (
 )
 WHERE = {"training": " on the training data", "honest": " on data that the search never saw"}
 TOO_LITTLE = (
-    "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
-    "it finds here is too little to be of use on new data."
+    "With the target shuffled, the same search rarely does as well (p = {0.p_value:.3g}), but the "
+    "improvement is too small to be useful on new data."
 )
 CONCORDANCE = (
     "Concordance: of two rows, how often the one with the higher predicted risk has the event "

@@ -32,7 +32,7 @@ def remarks_on(table: Table, task: TargetTask) -> list[Remark]:
         are = "row is a copy" if seen.repeated == 1 else "rows are copies"
         said = (
             f"Note: {seen.repeated} of {table.X.shape[0]:,} {are} of others, in all columns and "
-            "the target. They count as often as they are there, and the validation leaves them out "
+            "the target. Every copy counts, and the validation holds out all copies of a row "
             "together."
         )
         found.append(Remark((), "", False, said))
@@ -98,7 +98,7 @@ def _on_copies(pairs: list[tuple[str, str]]) -> Remark:
 def uninformative_columns(preparation: Any) -> list[Remark]:
     """Columns without information; the preparation itself reports them."""
     lost = [feature for feature in preparation.features_ if not feature.labels]
-    told = {"no value at all": [f.name for f in lost if f.is_empty]}
+    told = {"no values": [f.name for f in lost if f.is_empty]}
     told["text that is different in every row"] = [f.name for f in lost if not f.is_empty]
     return [Remark(tuple(names), why, True) for why, names in told.items() if names]
 

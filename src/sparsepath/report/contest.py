@@ -231,7 +231,7 @@ def _under(found: Comparison, place: int) -> str:
 
 def _agreed(found: Comparison) -> str:
     common = ", ".join(found.common) or "none"
-    return f"Taken by all {len(found.contestants)} methods: {common}."
+    return f"Selected by all {len(found.contestants)} methods: {common}."
 
 
 def _map(found: Comparison) -> str:
@@ -242,7 +242,9 @@ def _map(found: Comparison) -> str:
         cells = [_entry(found, one, feature) for one in found.contestants]
         rows.append([feature, *cells, f"{len(found.agreement[feature])} of {len(names)}"])
     more = len(features) - MOST_IN_MAP
-    foot = f"<caption>and {more} more features that some method takes</caption>" if more > 0 else ""
+    foot = (
+        f"<caption>and {more} more features selected by some method</caption>" if more > 0 else ""
+    )
     told = _rows(["feature", *names, "taken by"], rows)
     return f'<table class="whole" role="table" aria-labelledby="h-map">{foot}{told}</table>'
 

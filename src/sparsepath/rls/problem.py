@@ -17,12 +17,12 @@ from sparsepath.system.arrays import Floats
 from sparsepath.system.threads import Threads
 
 ENDS = {
-    "no candidate left": "every feature left is constant, collinear with the chosen ones, or "
-    "would let a sample decide its own prediction",
-    "no group fits": "no group of columns fits into what is left of max_features",
-    "held back": "every feature left comes after one, or is in a group with one, that cannot be "
-    "chosen",
-    "residuals vanished": "the chosen features already fit the target exactly",
+    "no candidate left": "every remaining feature is constant, collinear with the selected ones, "
+    "or would fit one sample exactly whatever its target",
+    "no group fits": "no remaining group of columns fits into max_features",
+    "held back": "every remaining feature requires a parent, or is in a group with a column, that "
+    "cannot be selected",
+    "residuals vanished": "the selected features already fit the target exactly",
     "target vanished": "the target varies so little that its squares are zero; give it in a "
     "smaller unit",
     "nothing to drop": "no feature can be dropped",
@@ -101,7 +101,7 @@ def endings(path: SelectionPath, trail: SearchTrail, spec: SearchSpec) -> list[s
     """Warn if a path ended early."""
     reason = ENDS.get(path.stopped)
     if trail.passed is not None:
-        reason = f"{reason or 'it was stopped'} before it came down to max_features and the budget"
+        reason = f"{reason or 'it was stopped'} before it reached max_features and the budget"
     if reason is None:
         return []
     end = path.sizes[0 if spec.backward else -1]

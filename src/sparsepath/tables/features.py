@@ -491,8 +491,8 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
     return (
         f"missing values in column{'' if one else 's'} {named} "
         f"({counts[most]} of {rows} rows{'' if one else f' in {most!r}'}): "
-        "missing='median' (--missing median) puts the median or the commonest value in their "
-        "place, 'indicator' also notes where they were; or leave out the rows (--missing "
+        "missing='median' (--missing median) imputes the median or the most frequent "
+        "value, 'indicator' also marks where values were missing; or drop the rows (--missing "
         "drop-rows) or the columns (--missing drop-columns)"
     )
 
@@ -503,6 +503,6 @@ def dates_said(names: Sequence[str]) -> str:
     return (
         f"dates in column{'' if one else 's'} {quote_values(names, 5)}: "
         "dates='parts' (--dates parts) "
-        f"makes year, month, day and weekday of them; or leave {'it' if one else 'them'} out "
+        f"converts them to year, month, day and weekday; or leave {'it' if one else 'them'} out "
         "(--drop)"
     )

@@ -237,22 +237,19 @@ def _note(feature: Feature, column: RawColumn) -> str:
         of = f" in {feature.unit}" if feature.unit else ""
         return f"column {name!r} is text that was read as numbers{of}."
     if feature.is_empty:
-        return (
-            f"column {name!r} has no value at all: nothing can be learnt from it, and it is not "
-            "used."
-        )
+        return f"column {name!r} has no values and is not used."
     if feature.kind != "category":
         return ""
     values = list(dict.fromkeys(text for text in column.texts() if text is not None))
     if not feature.labels and values:
         example = max(values, key=len)[:40]
         return (
-            f"column {name!r} is text that is different in every row, such as {example!r}: "
-            "nothing can be learnt from it, and it is not used; is it an id?"
+            f"column {name!r} is text that is different in every row, such as {example!r}, and is "
+            "not used; is it an id?"
         )
     if len(values) > len(feature.values):
         return (
-            f"column {name!r} has {len(values)} different values; the {len(feature.values)} "
-            "commonest count, the others count as none of these."
+            f"column {name!r} has {len(values)} different values; the {len(feature.values)} most "
+            "frequent are used, and all others are treated alike."
         )
     return ""

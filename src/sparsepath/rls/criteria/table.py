@@ -45,13 +45,13 @@ def _checked(loss: Criterion, known: Mapping[str, Criterion]) -> Criterion:
         return loss
     lacks = ""
     if not isinstance(loss, Loss) or known is QUERIES:
-        lacks = f"a use here, where the criteria are {', '.join(known)}"
+        lacks = f"support for this model, whose criteria are {', '.join(known)}"
     elif loss.coded and known is NUMBERS:
-        lacks = "a use for numbers: it is coded, for classes"
+        lacks = "support for regression: it is coded, for classification"
     elif not loss.name:
         lacks = "a name"
     elif loss.bounded or loss.by_sums:
-        lacks = "bounds and sums of its own; bounded and by_sums are for the squared loss alone"
+        lacks = "bounds and sums of its own; bounded and by_sums are only for the squared loss"
     elif isinstance(loss, ResidualLoss):
         lacks = _missing(loss)
     if lacks:
