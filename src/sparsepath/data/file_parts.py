@@ -50,7 +50,8 @@ class File:
         """Return the error for a file that cannot be read to its end."""
         self.check()
         return FileError(
-            f"{self.path} cannot be read to its end; it is damaged or truncated: {reason_of(error)}."
+            f"{self.path} cannot be read to its end; it is damaged or truncated: "
+            f"{reason_of(error)}."
         )
 
     @contextmanager
