@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparsepath
 from sparsepath import InputError, PathWarning, SelectionPath, Step, grafting_path
+from sparsepath.data.splits import splits_of
 
 M, N = 60, 5
 UNIT = 4.0  # a power of two, so that what follows is the same to the last bit
@@ -73,14 +73,14 @@ def fitted(name, X, y, more, c=1.0):
     return REGRESSORS[name](**{**options, **more}).fit(X, c * y)
 
 
-def of_the_mean(y, criterion, splitter):
+def of_the_mean(X, y, criterion, classes=False):
     """What the mean errs, as the criterion has it."""
     m = len(y)
     if "leave-one-out" in criterion:
         return y.var() * (m / (m - 1)) ** 2
     if "leave-pair-out" in criterion:  # half the mean squared difference of two samples
         return y.var() * m / (m - 1)
-    parts = list(splitter.split(np.zeros(m), y > y.mean()))
+    parts = splits_of(5, X, y, classifier=classes)
     if "pairwise" in criterion:
         return np.mean([y[test].var(ddof=1) for _, test in parts])
     return np.mean([np.mean((y[test] - y[train].mean()) ** 2) for train, test in parts])
@@ -100,7 +100,7 @@ def test_every_regressor_is_on_one_scale(name, more, data):
     assert "squared error" in path.criterion
     empty = y.var()
     if path.error_kind != "training":
-        empty = of_the_mean(y, path.criterion, KFold(5))
+        empty = of_the_mean(X, y, path.criterion)
     # Of a training part the largest l1 may leave a feature in: it is the error of that l1.
     assert_allclose(path.error(0), empty, rtol=0.02 if name == "GraftingRegressorCV" else 1e-9)
     assert other.path_.sizes == path.sizes
@@ -142,7 +142,7 @@ def test_every_classifier_errs_by_what_its_criterion_names(name, data):
         if path.error_kind == "training":
             assert_allclose(path.error(0), empty, rtol=1e-9)
         elif "squared" in path.criterion:
-            expected = of_the_mean(t, path.criterion, StratifiedKFold(5))
+            expected = of_the_mean(X, t, path.criterion, classes=True)
             assert_allclose(path.error(0), expected, rtol=1e-9)
         else:
             assert_allclose(path.error(0), empty, rtol=0.05)

@@ -18,11 +18,14 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparsepath as sp
 from sparsepath.rls import Huber, MaxT, Patience, Tolerance
@@ -49,6 +52,7 @@ THREE = np.digitize(X[:, 1] + NOISE / 16, [-1, 1])
 COUNTS = np.floor(np.abs(X[:, 1] * 2 + NOISE / 8))
 GROUPS = np.arange(ROWS) * 7 % 16
 WEIGHTS = 1.0 + np.arange(ROWS) % 3
+CSR = sparse.csr_array(X)
 TWO = np.column_stack([NUMBERS, X[:, 3] + NOISE / 16])
 
 
@@ -59,9 +63,16 @@ def fit(
     data: Any = X,
     shown: Any = X,
     fitted: Any = None,
+    rows: bool = True,
     **options: Any,
 ) -> Fit:
-    """A fit without honest errors, unless ``validation`` is given; it predicts for ``shown``."""
+    """A fit without honest errors, unless ``validation`` is given; it predicts for ``shown``.
+
+    With ``rows`` a number of folds ``cv`` means folds in the order of the rows.
+    """
+    if rows and isinstance(options.get("cv"), int) and "groups" not in (fitted or {}):
+        classes = is_classifier(kind.__new__(kind))
+        options["cv"] = (StratifiedKFold if classes else KFold)(options["cv"])
     if "validation" in kind.__dataclass_fields__:
         options.setdefault("validation", None)
     return lambda: (kind(*given, **options).fit(data, y, **(fitted or {})), shown)
@@ -71,6 +82,7 @@ def cases(folder: Path) -> Iterator[tuple[str, Fit]]:
     """The names of all fits and how to make them; ``folder`` is for files."""
     yield from searches()
     yield from splits()
+    yield from folds_by_content()
     yield from constraints()
     yield from shapes()
     yield from storages(folder)
@@ -127,6 +139,22 @@ def splits() -> Iterator[tuple[str, Fit]]:
         given = {"search": search, "cv": cv}
         yield f"rls two targets {search} {cv}", fit(sp.SparseRLSRegressor, TWO, 4, **given)
     yield "rls pooled", fit(sp.SparseRLSRegressor, NUMBERS, 4, cv=4, pooled=True)
+
+
+def folds_by_content() -> Iterator[tuple[str, Fit]]:
+    """A number of folds: by the content of the rows."""
+    heavy = {"fitted": {"sample_weight": WEIGHTS - 1}}
+    by_content = partial(fit, rows=False, cv=4)
+    for loss, more in itertools.product(("squared", "huber"), ({}, heavy)):
+        name = f"{loss}{' weighted' if more else ''} by content"
+        yield f"rls {name}", by_content(sp.SparseRLSRegressor, NUMBERS, 4, loss=loss, **more)
+    for loss in ("squared", "zero_one", "auc"):
+        made = by_content(sp.SparseRLSClassifier, CLASSES, 4, loss=loss)
+        yield f"rls classes {loss} by content", made
+    yield "rls csr by content", by_content(sp.SparseRLSRegressor, NUMBERS, 4, data=CSR)
+    yield "grafting by content", by_content(sp.GraftingRegressorCV, NUMBERS, n_l1s=8)
+    yield "grafting classes by content", by_content(sp.GraftingClassifierCV, CLASSES, n_l1s=8)
+    yield "lssvm by content", by_content(sp.LSSVMForwardRegressor, NUMBERS, 3)
 
 
 def constraints() -> Iterator[tuple[str, Fit]]:

@@ -41,7 +41,7 @@ SHARED = {"max_connections": 8, "tol": 1e-4, "max_iter": 50, "look_ahead": 2}
 @pytest.fixture(scope="module")
 def chosen(product):
     l0s = [0.1, 0.02, 0.005]
-    model = MLPGraftingRegressorCV([1e-3], l0s, cv=3, patience=99, **SHARED)
+    model = MLPGraftingRegressorCV([1e-3], l0s, cv=KFold(3), patience=99, **SHARED)
     return model.fit(*product)
 
 
@@ -78,9 +78,9 @@ def _train_masks(m):
 
 def test_the_right_inputs_and_workers_do_not_matter(product, chosen):
     assert sorted(chosen.selected_.tolist()) == [0, 1, 2]
-    other = MLPGraftingRegressorCV([1e-3], chosen.l0s_, cv=3, patience=99, n_jobs=2, **SHARED).fit(
-        *product
-    )
+    other = MLPGraftingRegressorCV(
+        [1e-3], chosen.l0s_, cv=KFold(3), patience=99, n_jobs=2, **SHARED
+    ).fit(*product)
     assert np.array_equal(other.cv_errors_, chosen.cv_errors_)
     assert other.path_.subsets == chosen.path_.subsets
 
@@ -89,7 +89,7 @@ def test_l1_is_chosen_by_the_first_split(product, chosen):
     """On the others the value that lost is not tried; what is tried is what it would be alone."""
     l1s = [1.0, 1e-3]  # nothing grows with the first
     both = MLPGraftingRegressorCV(
-        l1s, chosen.l0s_, cv=3, patience=99, validation=None, **SHARED
+        l1s, chosen.l0s_, cv=KFold(3), patience=99, validation=None, **SHARED
     ).fit(*product)
     assert np.isnan(both.cv_errors_[1:, 0]).all()
     assert np.isfinite(both.cv_errors_[0]).all()

@@ -35,7 +35,9 @@ def mixes(X, y, l1):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_path_has_the_best_mix_of_every_size(seed):
     X, y = problem(seed)
-    model = GraftingRegressorCV(L1S, relax=True, cv=3, choose="min", validation=None).fit(X, y)
+    model = GraftingRegressorCV(L1S, relax=True, cv=KFold(3), choose="min", validation=None).fit(
+        X, y
+    )
     best = {}
     for l1 in L1S:
         errors = np.zeros((3, len(MIXES)))

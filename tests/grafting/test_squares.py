@@ -144,11 +144,11 @@ def test_a_column_that_does_not_vary_in_a_part_sends_that_part_to_the_rows(monke
     monkeypatch.setattr(
         SharedSums, "problem", lambda self, *rows: asked.append(plain(self, *rows)) or asked[-1]
     )
-    model = GraftingRegressorCV(n_l1s=5, validation=None).fit(X, y)
+    model = GraftingRegressorCV(n_l1s=5, cv=KFold(5), validation=None).fit(X, y)
     assert [each is None for each in asked].index(True) == 1
     assert sum(each is None for each in asked) == 1
     by_rows(monkeypatch)
-    other = GraftingRegressorCV(n_l1s=5, validation=None).fit(X, y)
+    other = GraftingRegressorCV(n_l1s=5, cv=KFold(5), validation=None).fit(X, y)
     assert model.cv_errors_ == pytest.approx(other.cv_errors_, rel=1e-6)
 
 
@@ -222,7 +222,7 @@ def test_hard_data_are_solved_or_handed_to_the_rows(kind):
 def test_a_target_that_does_not_vary_in_a_part():
     X, y, _ = data()
     y[18:] = 3.0  # constant in the training part of the first of five folds
-    model = GraftingRegressorCV(n_l1s=4, validation=None).fit(X, y)
+    model = GraftingRegressorCV(n_l1s=4, cv=KFold(5), validation=None).fit(X, y)
     assert model.cv_errors_[:, 0] == pytest.approx(((y[:18] - 3.0) ** 2).mean())
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
 from sparsepath import (
@@ -15,6 +14,7 @@ from sparsepath import (
     SparseRBFRegressor,
     SparseRBFRegressorCV,
 )
+from sparsepath.data.splits import splits_of
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,8 @@ def test_search_is_stratified_and_scores_the_targets(xor):
     X, y = X[:90], np.sort(y[:90])  # in order of class: plain folds would train on one class
     grid = {"rs": [20.0, 40.0], "ts": [2.0]}
     model = SparseRBFClassifierCV(**grid, cv=3).fit(X, y)
-    splits = list(StratifiedKFold(3).split(X, y))
+    splits = splits_of(3, X, y, classifier=True)
+    assert np.ptp([np.count_nonzero(y[test] == "same") for _, test in splits]) <= 1
     plain = SparseRBFRegressorCV(**grid, cv=splits).fit(X, numbers(y))
     assert np.array_equal(
         model.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold
 
 from sparsepath.rbf import SparseRBFRegressorCV
 from sparsepath.rbf.elimination import CoarseToFine, importances, quick_fit
@@ -135,7 +136,7 @@ def test_of_many_inputs_a_working_set_is_searched(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (80, 20))
     y = np.sin(3 * X[:, 4]) + X[:, 13] ** 2 + 0.1 * rng.standard_normal(80)
-    model = SparseRBFRegressorCV(3, 3, cv=2, centres=20, validation=None).fit(X, y)
+    model = SparseRBFRegressorCV(3, 3, cv=KFold(2), centres=20, validation=None).fit(X, y)
     assert sorted(model.selected_) == [4, 13]
     assert max(model.path_.sizes) <= 6
     assert model.cv_results_["mean_n_inputs"].max() <= 6

@@ -183,14 +183,14 @@ def test_low_rank_machines_leave_out_as_refitting_does(seed, n, m, gamma):
     assert_allclose(machine.residuals(gamma, blocks), expected, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("cv", ["loo", 5])
+@pytest.mark.parametrize("cv", ["loo", KFold(5)])
 def test_with_many_samples_the_errors_of_the_path_are_exact(cv):
     data = friedman(90, 8, random_state=0)
     model = LSSVMForwardRegressor(5, gamma=[10.0, 1e4], cv=cv, validation=None)
     model.fit(data.X, data.y)
     assert sorted(model.path_.subset(5)) == [0, 1, 2, 3, 4]
     Z = (data.X - data.X.mean(0)) / data.X.std(0)
-    blocks = [test for _, test in (LeaveOneOut() if cv == "loo" else KFold(5)).split(Z)]
+    blocks = [test for _, test in (LeaveOneOut() if cv == "loo" else cv).split(Z)]
     for size, (gamma, sigma2) in model.parameters_.items():
         inputs = Z[:, model.path_.subset(size)]
         e = twin.lssvm_left_out(inputs, data.y[:, None], gamma, sigma2, blocks)
@@ -217,7 +217,9 @@ def test_a_path_without_a_largest_size_ends_when_sizes_gain_nothing():
 
 def test_forward_selection_with_folds_and_the_empty_model():
     data = friedman(24, 5, random_state=0)
-    model = LSSVMForwardRegressor(2, cv=4, choose=0, gamma=10.0, sigma2=3.0).fit(data.X, data.y)
+    model = LSSVMForwardRegressor(2, cv=KFold(4), choose=0, gamma=10.0, sigma2=3.0).fit(
+        data.X, data.y
+    )
     assert_allclose(model.predict(data.X), data.y.mean())
     assert model.get_support().sum() == 0
     e = [data.y[b] - data.y[a].mean() for a, b in KFold(4).split(data.X)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold
 
 from rls.comparing import correlated, design_of, examples
 from slow_twins import rls
@@ -237,7 +238,7 @@ def noise(m=100, n=5, seed=0):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("cv", ["loo", KFold(4)])
 def test_forced_features_are_in_every_model(search, cv):
     X, rng = noise()
     y = rng.standard_normal(100)

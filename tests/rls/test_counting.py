@@ -104,7 +104,12 @@ def test_the_order_of_columns_does_not_matter(seed, loss, how, cv, options):
     order = rng.permutation(n)
     if "feature_groups" in options:  # in a group its columns keep their order
         order = np.array([6, 4, 5, 2, 0, 1, 3])
-    how_much = {"loss": loss, "search": how, "cv": 3 if cv == "folds" else "loo", "choose": "min"}
+    how_much = {
+        "loss": loss,
+        "search": how,
+        "cv": StratifiedKFold(3) if cv == "folds" else "loo",
+        "choose": "min",
+    }
     plain = SparseRLSClassifier(5, **how_much, **given).fit(X, y).path_
     given = {name: values[order] for name, values in given.items()}
     turned = SparseRLSClassifier(5, **how_much, **given).fit(X[:, order], y).path_

@@ -311,15 +311,16 @@ def test_several_targets_are_summed():
 
 
 def test_stratified_folds_for_a_classifier():
-    from sklearn.model_selection import StratifiedKFold
-
     from sparsepath import SparseRLSClassifier
+    from sparsepath.data.splits import splits_of
 
     case = make("tall", m=30, n=6, seed=5, classification=True)
     y = np.where(case.Y[:, 0] > 0, "yes", "no")
+    splits = splits_of(3, case.X, y, classifier=True)
+    shares = [np.mean(y[test] == "yes") for _, test in splits]
+    assert np.ptp(shares) <= 0.1
     one = SparseRLSClassifier(4, cv=3, standardize=False).fit(case.X, y)
-    other = SparseRLSClassifier(4, cv=StratifiedKFold(3), standardize=False).fit(case.X, y)
-    splits = list(StratifiedKFold(3).split(case.X, y))
+    other = SparseRLSClassifier(4, cv=splits, standardize=False).fit(case.X, y)
     judge = judge_of(case, error=rls.kfold_error(splits))
     assert one.path_.subsets == other.path_.subsets
     assert_allclose(one.path_.errors, [judge.error_of(s) for s in one.path_.subsets], rtol=1e-9)

@@ -314,7 +314,9 @@ def test_offsets(offset, form):
 
 
 @pytest.mark.parametrize("search_name", ["forward", "floating", "backward", "swap"])
-@pytest.mark.parametrize("options", [{}, {"cv": 3}, {"standardize": True}, {"alpha": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"cv": KFold(3)}, {"standardize": True}, {"alpha": 0.0}], ids=str
+)
 def test_constant_columns_are_never_chosen(search_name, options):
     case = make("tall", m=30, n=4, seed=13)
     third = np.full(30, 1 / 3)

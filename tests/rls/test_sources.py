@@ -25,7 +25,8 @@ from sparsepath import (
     permutation_null,
     stability,
 )
-from sparsepath.assessment import folds, null
+from sparsepath.assessment import null
+from sparsepath.data import folds
 from sparsepath.data.csv_cache import cache_file
 from sparsepath.data.moments import Coding
 from sparsepath.data.sources import from_array
@@ -161,11 +162,11 @@ def test_many_samples_need_few_passes_and_folds_need_one():
     assert model.path_.data["readings"] <= steps // 2
     assert model.path_.data["passes"] <= 1 + steps / 4
     model = SparseRLSRegressor(steps, cv=5, search="swap").fit(from_array(X, y, rows=5_000))
-    assert model.path_.data["passes"] == 1
+    assert 1 < model.path_.data["passes"] < 1.2  # folds by the first columns, sums
     model = SparseRLSRegressor(steps, cv=5, validation=10, alpha=1.0).fit(
         from_array(X, y, rows=5_000)
     )
-    assert model.path_.data["passes"] < 2  # folds by the first columns, sums, predictions
+    assert model.path_.data["passes"] < 3  # folds, sums of all rows and of parts, predictions
 
 
 def test_more_columns_than_products_fit_into_memory():
@@ -556,7 +557,7 @@ def test_what_a_pass_tells_is_kept_by_the_order_of_the_chosen():
     with source.crew(1) as crew:
         estimator = SparseRLSRegressor(cv=3)
         part = fitting._partings(estimator, source, None, None, False).whole()
-        design = fitting.read(source, crew, coding, part, estimator)
+        [design] = fitting.read(source, crew, coding, [part], estimator)
         sums = fitting.sums_for(design, part)
         model = StreamedFolds(design, 1.0, False, Absolute(), sums)
         told = []

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.assessment.calibration import CrossFittedCalibration, Part
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.held_out import ClassFigures, PartScores
 from sparsepath.assessment.metrics import METRICS, Floats, Truth, balancing
 from sparsepath.assessment.thresholds import rule_of, thresholds
 from sparsepath.data.classes import winners
+from sparsepath.data.folds import Rows
 from sparsepath.errors import InputError
 
 BINS = 10  # of probabilities, for a reliability curve

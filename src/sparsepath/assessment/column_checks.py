@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.assessment.folds import cases
+from sparsepath.data.folds import cases
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.data.task import TargetTask

@@ -1,41 +1,8 @@
-"""Held-out parts: default folds that do not depend on the order of the rows.
-
-Rows that are equal in X and y form one case and are held out together, since a copy in the training
-fold would leak the answer (except for rows that are equal by chance, see below). Rows of weight
-zero are ignored. The cases are sorted by y, then by the first columns of X, then by a hash of the
-row, and assigned to folds at random; the seed is a hash of the order of the columns. So
-
-- every fold has its share of every class;
-- shuffling the rows, or duplicating a row instead of giving it weight two, does not change the
-  folds;
-- neither do other units of the columns or of y;
-- folds are the same from memory, from files and from a cluster. This needs the keys of all rows:
-  one pass over the first columns, and one over all columns if these do not distinguish the rows.
-
-More than ``MANY_ROWS`` rows are sorted by a hash of their values instead, which needs eight bytes
-per row; other units then give other folds.
-
-Folds are *not* stratified by the value of a numeric target. Folds with equal means reveal the mean
-of the held-out samples: the error of the empty model would be (1 - 1/n) times the variance instead
-of (1 + 1/n) times, four per cent too low with 50 samples.
-
-**Equal rows.** A copy on the other side of a split leaks the answer. But with few possible values,
-such as yes/no answers, different samples are equal by chance, and holding out all of them removes
-all information on such a case. The decision uses the expected number of equal pairs if all columns,
-including y, were independent: with C distinct rows and a_j pairs that agree in column j,
-
-    expected = n (n - 1) / 2  times the product over j of  a_j / (C (C - 1) / 2).
-
-If that is at most a hundredth of the observed equal pairs, these are copies. Dependent columns make
-equal rows more likely than this formula says; so if no column has enough values to distinguish most
-of the distinct rows, rows that occur more than three times on average are equal by chance too.
-"""
+"""Held-out parts: a number of folds, a splitter, splits, one sample at a time, or in time order."""
 
 import warnings
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -43,19 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, TimeSeriesSplit
 
-from sparsepath.data.row_values import SourceRows, row_hashes
+from sparsepath.data.folds import Rows, cases, dealt, strata_of
 from sparsepath.data.sources import Source
 from sparsepath.data.splits import checked_split, count_groups
 from sparsepath.errors import InputError, warn_user
-from sparsepath.tables.cells import table_of
 
-Rows = NDArray[np.intp]
-SEED = 0
 USUAL = 10  # folds
-FIRST_COLUMNS = 4  # columns that are looked at one by one
-MANY_ROWS = 200_000  # from which a hash of the row stands for its values
-MOST_KINDS = 4096  # different rows that are compared column by column
-KIND_NUMBERS = 1 << 24  # and numbers in them
 TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them at the least
 
 
@@ -239,9 +199,8 @@ def _folds(
     k = _at_most(k, len(first), "different samples" if len(first) < len(y) else "samples")
     if k < 2:
         raise InputError("all samples are equal; there is nothing to hold out.")
-    labels = np.unique(np.asarray(y), return_inverse=True)[1].reshape(len(y), -1)[counted][first]
+    strata = strata_of(y, classes)[counted][first]
     repeats = repeats if k < len(first) else 1  # one case at a time: there is one assignment
-    strata = labels if classes else np.zeros_like(labels)
     folds = [dealt(strata, k, mark, r)[case] for r in range(repeats)]
     tests = [(fold == part) & counted for fold in folds for part in range(k)]
     splits = [(np.flatnonzero(counted & ~test), np.flatnonzero(test)) for test in tests]
@@ -255,143 +214,9 @@ def _at_most(k: int, count: int, what: str) -> int:
     return min(k, count)
 
 
-def dealt(labels: NDArray[np.intp], k: int, mark: int = 0, repeat: int = 0) -> Rows:
-    """Return the random fold of each case; cases with the same labels (n x T) are spread evenly.
-
-    Every ``repeat`` is another assignment.
-
-    >>> sorted(dealt(np.array([[0]] * 3 + [[1]] * 3), 3)[:3].tolist())
-    [0, 1, 2]
-    """
-    seed = [SEED, mark, repeat] if repeat else [SEED, mark]
-    shuffled = np.random.default_rng(seed).permutation(len(labels))
-    order = shuffled[np.lexsort(labels[shuffled].T)]
-    fold: Rows = np.empty(len(labels), dtype=np.intp)
-    fold[order] = np.arange(len(labels)) % k
-    return fold
-
-
-class ArrayRows:
-    """Rows of an array, a sparse matrix or a table in memory, as numbers."""
-
-    def __init__(self, X: Any) -> None:
-        self.A = numbers(X)
-        self.shape = self.A.shape
-
-    def first(self, count: int) -> NDArray[np.float64]:
-        """Return the first columns."""
-        return _dense(self.A[:, : min(count, self.shape[1])])
-
-    def hashes(self) -> NDArray[np.uint64]:
-        """Return a hash per row; see ``row_hashes``."""
-        return row_hashes(self.A)
-
-    def columns(self, rows: Rows) -> Iterator[NDArray[Any]]:
-        """Return the columns of some rows."""
-        some = self.A[rows]
-        some = some.tocsc() if hasattr(some, "tocsc") else some
-        yield from (_dense(some[:, [j]]).ravel() for j in range(self.shape[1]))
-
-
-def _dense(A: Any) -> NDArray[np.float64]:
-    return np.asarray(A.todense() if hasattr(A, "todense") else A, dtype=np.float64)
-
-
-def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
-    """Return the case index of every row, and a hash of the order of the cases.
-
-    Rows that do not count have index 0. Many rows are sorted by their hash alone, which is all that
-    is kept of them.
-    """
-    X = SourceRows(X) if isinstance(X, Source) else ArrayRows(X)
-    t = np.asarray(y)
-    t = np.unique(t.ravel(), return_inverse=True)[1].reshape(len(t), -1)  # ranks: labels too
-    first, rows = X.first(FIRST_COLUMNS), np.flatnonzero(counted)
-    many, hashes = len(rows) > MANY_ROWS, None
-    keys: tuple[Any, ...] = (*first.T[::-1], *t.T[::-1])
-    if many:
-        keys = (row_hashes(np.column_stack(keys)),)
-    order, new = _in_order(keys, rows)
-    if not new.all():  # a hash takes a pass over all columns
-        hashes = X.hashes()
-        keys = (mix_hashes(hashes + keys[0]),) if many else (hashes, *keys)
-        order, new = _in_order(keys, rows)
-    C, n = int(new.sum()), len(rows)
-    if hashes is not None and 1 < C < n:
-        times = np.bincount(np.cumsum(new) - 1)
-        pairs = float((times * (times - 1.0)).sum()) / 2
-        one = rows[order[new > 0]]  # of every kind
-        most = min(MOST_KINDS, max(KIND_NUMBERS // max(1, X.shape[1]), 2))
-        if most < C:
-            one = one[np.argsort(mix_hashes(hashes[one] + t[one, 0].astype(np.uint64)))[:most]]
-        if by_chance(chain(t[one].T, X.columns(one)), n, C, pairs):
-            new[:] = 1
-    place = np.zeros(len(t), dtype=np.intp)
-    place[rows[order]] = np.cumsum(new) - 1
-    if many:
-        return place, 0
-    in_order = first[rows[order[new > 0]]]
-    ranks = [np.unique(column, return_inverse=True)[1] for column in in_order.T]
-    return place, zlib.crc32(np.array(ranks, dtype="<i8").tobytes())
-
-
-def mix_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes in an order unrelated to their size (as in splitmix64)."""
-    z = hashes ^ (hashes >> np.uint64(30))
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def _in_order(keys: Sequence[Any], rows: Rows) -> tuple[Rows, Rows]:
-    """Return the rows sorted by keys (the last key first), and which differ from the
-    previous one.
-    """
-    keys = tuple(key[rows] for key in keys)
-    order = np.lexsort(keys)
-    new = np.ones(len(rows), dtype=np.intp)
-    new[1:] = 0
-    for key in keys:
-        new[1:] |= key[order][1:] != key[order][:-1]
-    return order, new
-
-
-def numbers(X: Any) -> Any:
-    """Return the features as an array, or as a sparse matrix by rows."""
-    if hasattr(X, "tocsr"):
-        return X.tocsr()
-    if not hasattr(X, "codes"):
-        try:
-            return np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):  # a table with text or dates
-            pass
-    return table_of(X).codes()
-
-
 def _label(splitter: Any, number: int) -> str:
     name = type(splitter).__name__
     if name in ("KFold", "StratifiedKFold"):
         return f"{number}-fold"
     named = {"LeaveOneOut": "leave-one-out", "LeaveOneGroupOut": "leave-one-group-out"}
     return named.get(name, f"{number} splits of {name}")
-
-
-RARE = 0.01  # part of the equal pairs that chance may make, for them to be copies
-MOST_TIMES = 3  # times that a row of coarse columns may be there, on average, for it to be copied
-
-
-def by_chance(columns: Iterable[NDArray[Any]], n: int, C: int, pairs: float) -> bool:
-    """Return whether rows are equal by chance.
-
-    ``columns`` are targets and features of the C distinct rows, or of some of them; ``pairs`` is
-    the number of equal pairs among all n rows.
-    """
-    expected, widest = n * (n - 1) / 2, 0
-    for column in columns:
-        K, counts = len(column), np.unique(column, return_counts=True)[1]
-        expected *= float((counts * (counts - 1.0)).sum()) / (K * (K - 1.0))
-        widest = max(widest, len(counts))
-        if expected <= RARE * pairs and (2 * widest > K or n <= MOST_TIMES * C):
-            return False
-    return True

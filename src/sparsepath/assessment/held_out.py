@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.metrics import Floats
+from sparsepath.data.folds import Rows
 
 SAME_ERRORS = 1e-12  # standard deviation over error that is rounding
 

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from sparsepath.assessment.folds import Parts, Rows, parts_of
+from sparsepath.assessment.folds import Parts, parts_of
 from sparsepath.assessment.repetitions import FEW_SAMPLES, Repetition, RepetitionResult, Shorter
 from sparsepath.assessment.streamed_outputs import PartOutputs, linear_models
 from sparsepath.assessment.validation import resolve_validation
 from sparsepath.data.classes import class_factors
+from sparsepath.data.folds import Rows
 from sparsepath.data.moments import Cells
 from sparsepath.data.row_values import SourceRows
 from sparsepath.data.sources import Source

@@ -34,7 +34,7 @@ from sklearn.base import is_classifier
 
 from sparsepath.assessment.calibration import CrossFittedCalibration, Part, cross_fitted
 from sparsepath.assessment.class_figures import class_figures, complete_figures
-from sparsepath.assessment.folds import Rows, parts_of
+from sparsepath.assessment.folds import parts_of
 from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.metrics import METRICS, Floats, Metric, Truth, balancing
 from sparsepath.assessment.repetitions import (
@@ -53,6 +53,7 @@ from sparsepath.assessment.repetitions import (
 )
 from sparsepath.assessment.serial_correlation import error_correlation
 from sparsepath.data.classes import class_weighted
+from sparsepath.data.folds import Rows
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.path.choosing import is_size, places

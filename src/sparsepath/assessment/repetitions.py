@@ -22,9 +22,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.metrics import Floats
 from sparsepath.assessment.streamed_outputs import PartOutputs, linear_models
+from sparsepath.data.folds import Rows
 from sparsepath.data.opening import as_source
 from sparsepath.data.row_values import SourceRows
 from sparsepath.data.sources import Source, is_source

@@ -29,7 +29,6 @@ from scipy.stats import hypergeom
 from sklearn.base import is_classifier
 
 from sparsepath.assessment import plots as pictures
-from sparsepath.assessment.folds import numbers
 from sparsepath.assessment.metrics import Floats
 from sparsepath.assessment.repetitions import (
     LOADED,
@@ -43,6 +42,7 @@ from sparsepath.assessment.repetitions import (
     with_groups,
 )
 from sparsepath.assessment.summary import Summary
+from sparsepath.data.folds import numbers
 from sparsepath.data.names import NumberedNames
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.metrics import Floats
+from sparsepath.data.folds import Rows
 from sparsepath.data.moments import Cells
 from sparsepath.data.row_values import in_order
 from sparsepath.data.sources import Answer, Joined, Slab, Source

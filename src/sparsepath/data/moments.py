@@ -16,7 +16,7 @@ and because s is near the means, little is lost by it. What else there is to kno
 (counts, numbers that are no numbers, the fingerprint) comes with the same pass.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,8 +127,10 @@ class SumsByCell:
         return out
 
 
-def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool) -> Answer:
-    """Return the sums M of every cell, and other statistics of the rows.
+def sums_of(
+    slab: Slab, shift: Floats, coding: Coding, cells: Sequence[Cells], gram: bool
+) -> Answer:
+    """Return the sums M of every cell, for each partition into cells, and statistics of the rows.
 
     By cell: products (n, n) or none, right sides (n + T + 1, T + 1) of columns against targets and
     one, squares (n), squared weights and the number of rows with positive weight; then counts, and
@@ -140,11 +142,12 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
     T = Y.shape[1]
     w = np.ones(m) if slab.weights is None else np.asarray(slab.weights, dtype=np.float64)
     V = np.hstack([Y, np.ones((m, 1))])
-    of = cells(slab.start, m)
-    everyone, found, total = np.arange(n), dict[int, Answer](), np.zeros(n)
+    of = [each(slab.start, m) for each in cells]
+    everyone, total = np.arange(n), np.zeros(n)
+    found: list[dict[int, Answer]] = [{} for _ in cells]
     with np.errstate(over="ignore", invalid="ignore"):
-        for c in np.unique(of).tolist():
-            part = np.flatnonzero(of == c)
+        for i, c in [(k, c) for k, of_rows in enumerate(of) for c in np.unique(of_rows).tolist()]:
+            part = np.flatnonzero(of[i] == c)
             rows = block if len(part) == m else block.taken(part)
             weights = None if slab.weights is None else w[part]
             wV = w[part, None] * V[part]
@@ -154,7 +157,7 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
             products = rows.gram(shift, weights, everyone) if gram else np.zeros((0, 0))
             squares = np.diag(products).copy() if gram else rows.spread(shift, weights)
             counted = np.count_nonzero(w[part])
-            found[c] = [products, right, squares, w[part] @ w[part], counted]
+            found[i][c] = [products, right, squares, w[part] @ w[part], counted]
             total += right[:n, -1]
         bad = ~np.isfinite(total) & np.isfinite(w).all()
     a = random_odd_numbers(slab.start, m)
@@ -162,7 +165,7 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
     counts = np.array([m, np.count_nonzero(w), int(plain_w.any()), (w < 0).sum()], dtype=np.int64)
     finite = np.array([(~np.isfinite(Y)).sum(), (~np.isfinite(w)).sum()])
     marks = [block.marks(a), labels_marked(slab.y, a), row_blocks(w[:, None])[0].marks(a)]
-    return [SumsByCell(found), counts, bad.astype(np.int64), finite, *marks]
+    return [*map(SumsByCell, found), counts, bad.astype(np.int64), finite, *marks]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,17 +206,25 @@ class Sums:
 
 
 def read_sums(
-    source: Source, crew: Crew, shift: Floats, coding: Coding, cells: Cells, *, whole: bool
-) -> Sums:
-    """Read the data once; invalid numbers raise an error. ``whole``: with products of all
-    columns.
+    source: Source,
+    crew: Crew,
+    shift: Floats,
+    coding: Coding,
+    cells: Sequence[Cells],
+    *,
+    whole: bool,
+) -> list[Sums]:
+    """Read the data once, for several partitions into cells; invalid numbers raise an error.
+
+    ``whole``: with products of all columns.
     """
     answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
-    by_cell, counts, bad, finite, *marks = answer
+    by_cell, (counts, bad, finite, *marks) = answer[: len(cells)], answer[len(cells) :]
     _refuse(source, bad, finite, counts)
-    products, *sums = by_cell.stacked(cells.count)
-    moments = Moments(shift, products if whole else None, *sums)
-    return Sums(moments, counts, (marks[0], marks[1], marks[2] if counts[2] else None))
+    marked = marks[0], marks[1], marks[2] if counts[2] else None
+    stacked = [one.stacked(each.count) for one, each in zip(by_cell, cells, strict=True)]
+    every = [Moments(shift, one if whole else None, *more) for one, *more in stacked]
+    return [Sums(moments, counts, marked) for moments in every]
 
 
 def first_shift(source: Source, crew: Crew) -> Floats:
@@ -230,19 +241,22 @@ def read_centred(
     source: Source,
     crew: Crew,
     coding: Coding,
-    cells: Cells,
-    made: Callable[[Sums], Any],
+    cells: Sequence[Cells],
+    made: Callable[[Sums, int], Any],
     whole: bool,
-) -> Any:
-    """Return the result computed from the sums of one pass, or of a second if the first is
-    ``off_centre``.
+) -> list[Any]:
+    """Return what is made of the sums over each partition into cells, and its number.
 
-    The means of the first rows were then so far off that digits were lost.
+    They take one pass, or a second if the first is ``off_centre``: the means of the first rows were
+    then so far off that digits were lost.
     """
-    found = made(read_sums(source, crew, first_shift(source, crew), coding, cells, whole=whole))
-    if source.sparse or not found.off_centre:
+    shift = first_shift(source, crew)
+    sums = read_sums(source, crew, shift, coding, cells, whole=whole)
+    found = [made(one, i) for i, one in enumerate(sums)]
+    if source.sparse or not found[0].off_centre:
         return found
-    return made(read_sums(source, crew, found.means, coding, cells, whole=whole))
+    sums = read_sums(source, crew, found[0].means, coding, cells, whole=whole)
+    return [made(one, i) for i, one in enumerate(sums)]
 
 
 def first_means(part: Part) -> Floats:

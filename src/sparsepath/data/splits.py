@@ -1,4 +1,4 @@
-"""Resolve ``cv`` with scikit-learn's ``check_cv``, with clearer errors for too few rows."""
+"""Resolve ``cv``: folds by the content of the rows, or what scikit-learn's ``check_cv`` accepts."""
 
 import warnings
 from numbers import Integral
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut, check_cv
 
+from sparsepath.data.folds import ContentFolds
 from sparsepath.errors import InputError, warn_user
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -15,17 +16,24 @@ DEFAULT_FOLDS = 5  # of scikit-learn's cv=None
 
 
 def splits_of(
-    cv: Any, X: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False
+    cv: Any,
+    X: Any,
+    y: ArrayLike,
+    groups: Any = None,
+    *,
+    classifier: bool = False,
+    weights: Any = None,
 ) -> list[Split]:
     """Return row numbers of training and test folds.
 
-    ``cv`` is a number of folds (stratified for classification), a splitter, a list of splits, or
-    "loo", which leaves out one row or group at a time; ``classifier`` says whether y are classes.
+    ``cv`` is a number of folds (see ``folds.py``; stratified for classification), a splitter, a
+    list of splits, or "loo", which leaves out one row or group at a time; ``classifier`` says
+    whether y are classes.
 
-    >>> [test.tolist() for _, test in splits_of(2, np.zeros((4, 1)), np.zeros(4))]
-    [[0, 1], [2, 3]]
+    >>> [test.tolist() for _, test in splits_of(2, np.arange(4)[:, None], np.zeros(4))]
+    [[2, 3], [0, 1]]
     """
-    splitter = splitter_of(cv, y, groups, classifier=classifier)
+    splitter = splitter_of(cv, y, groups, classifier=classifier, weights=weights)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # said by splitter_of
         try:
@@ -41,7 +49,9 @@ def splits_of(
     return found
 
 
-def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False) -> Any:
+def splitter_of(
+    cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False, weights: Any = None
+) -> Any:
     """Return the splitter for ``cv``; a number of folds must suit the number of rows.
 
     With groups, "loo" leaves out a group at a time and a number means folds of whole groups; with
@@ -56,10 +66,11 @@ def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool =
         folds = DEFAULT_FOLDS if cv is None else int(cv)
         if count is None:
             _check_folds(folds, np.asarray(y), classifier)
-        elif folds > max(count, DEFAULT_FOLDS):  # nobody asked for the usual number
+            alone = folds == len(np.asarray(y))
+            return LeaveOneOut() if alone else ContentFolds(folds, classifier, weights)
+        if folds > max(count, DEFAULT_FOLDS):  # nobody asked for the usual number
             raise InputError(f"cv={folds} is more than the {count} groups; give {count} or less.")
-        else:
-            return GroupKFold(min(folds, count))
+        return GroupKFold(min(folds, count))
     try:
         return check_cv(cv, y, classifier=classifier)
     except (TypeError, ValueError) as error:

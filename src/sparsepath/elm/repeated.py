@@ -19,9 +19,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult, is_plain
 from sparsepath.base import seed_of
+from sparsepath.data.folds import Rows
 from sparsepath.elm.search import Draw, models
 from sparsepath.system.threads import Threads
 

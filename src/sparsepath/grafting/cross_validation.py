@@ -84,7 +84,8 @@ class _GraftingCV(LinearGrafting):
         given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty, error = self._options(), self._penalty(1.0, self.l0), self._error
-        splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
+        classes = isinstance(self, ClassifierMixin)
+        splits = splits_of(self.cv, X, y, groups, classifier=classes, weights=weights)
         begun = time.perf_counter()
         relax = self._relax(penalty)
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult, is_plain, linear_outputs
 from sparsepath.data.condensed import Products
+from sparsepath.data.folds import Rows
 from sparsepath.data.splits import splits_of
 from sparsepath.grafting.along import longer
 from sparsepath.grafting.criterion import SquaredLoss

@@ -87,14 +87,14 @@ class StreamProblem(GraftingProblem):
             kept = cells.count * source.n_features**2 <= MOST_KEPT or cells.count == 1
             whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS and kept
 
-            def made(sums: Sums) -> StreamedGrafting:
+            def made(sums: Sums, _: int) -> StreamedGrafting:
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
                 return StreamedGrafting(
                     source, crew, coding, sums, cells, by_part.factors(), **ways
                 )
 
-            problem = cls(read_centred(source, crew, coding, cells, made, whole), loss)
+            problem = cls(read_centred(source, crew, coding, [cells], made, whole)[0], loss)
             problem.by_part, problem.given = by_part, Given.of(source, None, groups=together)
             yield problem
 

@@ -45,7 +45,9 @@ def warn_of_end(given: Any, gamma: float, default: Floats) -> None:
         )
 
 
-def left_out(cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool) -> Blocks:
+def left_out(
+    cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool, weights: Any = None
+) -> Blocks:
     """Return the held-out blocks (None: one sample at a time); every sample once."""
     if isinstance(cv, str):
         if cv != "loo":
@@ -54,7 +56,7 @@ def left_out(cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool
             return None
     n = len(X)
     blocks = []
-    for train, test in splits_of(cv, X, y, groups, classifier=classifier):
+    for train, test in splits_of(cv, X, y, groups, classifier=classifier, weights=weights):
         if len(train) + len(test) != n:
             raise InputError("each split of cv must use all samples, for training or testing.")
         blocks.append(np.asarray(test, dtype=np.intp))

@@ -31,7 +31,8 @@ class _LSSVM(_KernelMachine):
 
     def _fit(self, X: Floats, Y: Floats, labels: Any, sample_weight: Any) -> None:
         weights, counted = self._counted(sample_weight, len(X))
-        blocks = left_out(self.cv, X, labels, classifier=isinstance(self, ClassifierMixin))
+        classes = isinstance(self, ClassifierMixin)
+        blocks = left_out(self.cv, X, labels, classifier=classes, weights=weights)
         self._residuals = np.full_like(Y, np.nan)
         if weights is not None:
             X, Y = X[counted], Y[counted]

@@ -20,7 +20,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from sparsepath.assessment.folds import Rows
 from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.out_of_sample import SingleProcedure, Ways, preferred_way
 from sparsepath.assessment.planning import duration
@@ -32,6 +31,7 @@ from sparsepath.base.run import parameters_of, seed_of
 from sparsepath.base.selector import SizedSelector
 from sparsepath.base.targets import PathClassifierMixin, PathRegressorMixin
 from sparsepath.data.classes import USUAL_SLOPE
+from sparsepath.data.folds import Rows
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError, warn_user
 from sparsepath.methods.comparison import Comparison, Contestant, contestant_of

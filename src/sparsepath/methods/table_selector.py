@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sparsepath.assessment.folds import Rows, in_time, parts_of
+from sparsepath.assessment.folds import in_time, parts_of
 from sparsepath.assessment.in_passes import SharedValidation, parts_in_passes
 from sparsepath.assessment.leaks import suspects
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult
@@ -28,6 +28,7 @@ from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validate
 from sparsepath.base import Given, refuse_source
 from sparsepath.base.parameters import check_shared
 from sparsepath.base.selector import PathSelector, check_weights_taken
+from sparsepath.data.folds import Rows
 from sparsepath.data.opening import as_source
 from sparsepath.data.prepared import learnt, values_of, with_types
 from sparsepath.data.prepared import prepare as as_numbers

@@ -67,7 +67,8 @@ class _GridSearch(_SparseRBF):
         options = self._options()
         flag("relaxed", self.relaxed)
         data = GridData(X, y, weights, options)
-        splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
+        classes = is_classifier(self)
+        splits = splits_of(self.cv, X, labels, groups, classifier=classes, weights=weights)
         grid = self._grid(data)
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
         n_jobs = self.n_jobs if work > TUNING.workers_from else 1

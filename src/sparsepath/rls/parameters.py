@@ -214,7 +214,7 @@ class Parameters:
             "costs": self._costs(n),
             "rules": stop_rules(asked.stop),
             "seconds": np.inf if asked.time_budget is None else float(asked.time_budget),
-            "splits": None if design.streamed else self._splits(X, labels, groups),
+            "splits": None if design.streamed else self._splits(X, labels, groups, design.weights),
             "pooled": asked.pooled,
             "queries": queries,
             "memory": asked.memory_budget,
@@ -286,11 +286,12 @@ class Parameters:
             budget = number("budget", self.of.budget, finite=False)
         return Costs(costs_of(self.of.feature_costs, n), budget)
 
-    def _splits(self, X: Any, labels: Any, groups: Vector) -> Splits | None:
+    def _splits(self, X: Any, labels: Any, groups: Vector, weights: Floats) -> Splits | None:
         """Return the splits of ``cv``; None for leave-one-out."""
         classes = self.criterion.coded or isinstance(self.of, ClassifierMixin)
         singly = not self.criterion.pairs
-        return read_splits(self.cv, X, labels, groups, classifier=classes, leave_one_out=singly)
+        more: dict[str, Any] = {"classifier": classes, "leave_one_out": singly, "weights": weights}
+        return read_splits(self.cv, X, labels, groups, **more)
 
 
 def penalty(alpha: Any) -> float:

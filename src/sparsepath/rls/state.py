@@ -264,6 +264,7 @@ def rls_state(
             groups,
             classifier=criterion.coded,
             leave_one_out=not criterion.pairs,
+            weights=weights,
         )
         spec = without_empty_folds(design, Y, SearchSpec(loss=criterion, splits=splits))
         model = make_model(design, Y, alpha, spec)

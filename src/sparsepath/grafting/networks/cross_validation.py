@@ -52,7 +52,8 @@ class MLPGraftingCV(GrownNetworks):
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         (growth,), factors = self._growths(), self._penalty(1.0, 1.0, Y.shape[1])
         l1s = descending("l1s", self.l1s)
-        splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
+        classes = isinstance(self, ClassifierMixin)
+        splits = splits_of(self.cv, X, y, groups, classifier=classes, weights=weights)
         counted = weights > 0
         part, targets, w = X[counted], Y[counted], weights[counted]
         s = w / w.sum()

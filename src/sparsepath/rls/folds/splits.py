@@ -89,6 +89,7 @@ def read_splits(
     *,
     classifier: bool,
     leave_one_out: bool = True,
+    weights: ArrayLike | None = None,
 ) -> Splits | None:
     """Return the splits for ``cv``; None for leave-one-out.
 
@@ -98,7 +99,7 @@ def read_splits(
     no pairs.
     """
     m = X.shape[0]
-    splitter = splitter_of(cv, labels, groups, classifier=classifier)
+    splitter = splitter_of(cv, labels, groups, classifier=classifier, weights=weights)
     if isinstance(splitter, ms.LeaveOneOut) and (leave_one_out or isinstance(cv, str)):
         return None
     try:

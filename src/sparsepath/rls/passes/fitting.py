@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.assessment.folds import Parts, Rows
+from sparsepath.assessment.folds import Parts
 from sparsepath.assessment.in_passes import ClassesOfRows, parts_in_passes, shorter_in_passes
 from sparsepath.assessment.repetitions import quiet_copy
 from sparsepath.base import Given
+from sparsepath.data.folds import CachedRows, Rows
 from sparsepath.data.moments import Cells, Coding, Sums, coding_of, read_centred
 from sparsepath.data.row_values import SourceRows, groups_of
 from sparsepath.data.sources import Source
@@ -122,7 +123,7 @@ class RowPartitions:
         affordable: Callable[[int], bool],
         classes: ClassesOfRows | None = None,
     ) -> None:
-        self.own, self._m, self._leaving, self._within = own, m, leaving, within
+        self.own, self._m, self._leaving = own, m, leaving
         self._classes = classes
         self._mine = None if own is None else Sides.of(own, m)
         by_class = [] if classes is None else [side_of(classes)]
@@ -135,7 +136,7 @@ class RowPartitions:
             )
         self._parted: list[tuple[Sides, Sides | None] | None] = []
         if leaving:
-            self._parted = [self._sides(train) for train in leaving]
+            self._parted = [self._sides(train, within) for train in leaving]
             every = [side for pair in self._parted for side in pair or () if side is not None]
             joint = cells_of([*alone, *every], m)
             self.shared = affordable(joint[0].count)
@@ -146,14 +147,21 @@ class RowPartitions:
         """Splits for the name of the criterion, without row numbers."""
         return None if self.own is None else Splits((), self.own.label)
 
-    def _sides(self, train: Rows) -> tuple[Sides, Sides | None] | None:
+    def _sides(
+        self, train: Rows, within: Callable[[Rows], Splits | None]
+    ) -> tuple[Sides, Sides | None] | None:
         inside = np.ones(self._m, dtype=np.uint8)
         inside[train] = 0
         try:
-            splits = self._within(train)
+            splits = within(train)
         except InputError:  # said where that part is fitted
             return None
         return Sides((inside,), 1), None if splits is None else Sides.of(splits, self._m, train)
+
+    @property
+    def count(self) -> int:
+        """Number of repetitions."""
+        return len(self._parted)
 
     def whole(self) -> SearchPart:
         """Return the data of the search on all rows."""
@@ -190,22 +198,25 @@ def numbers_kept(n: int, cells: int) -> float:
 
 
 def read(
-    source: Source, crew: Crew, coding: Coding, part: SearchPart, estimator: Any
-) -> StreamDesign:
+    source: Source, crew: Crew, coding: Coding, parts: Sequence[SearchPart], estimator: Any
+) -> list[StreamDesign]:
     """Return the sums over the rows; products of all columns if they fit into memory."""
-    whole = numbers_kept(source.n_features, part.cells.count) <= _limit(estimator)
+    cells = [part.cells for part in parts]
+    whole = numbers_kept(source.n_features, sum(each.count for each in cells)) <= _limit(estimator)
 
-    def made(sums: Sums) -> StreamDesign:
+    def made(sums: Sums, i: int) -> StreamDesign:
         told = (sums.moments, sums.counts, sums.marked)
         ways = (estimator.fit_intercept, estimator.standardize)
-        return StreamDesign(source, crew, coding, part.cells, *told, *ways, part.factors)
+        return StreamDesign(source, crew, coding, cells[i], *told, *ways, parts[i].factors)
 
-    design: StreamDesign = read_centred(source, crew, coding, part.cells, made, whole)
+    return read_centred(source, crew, coding, cells, made, whole)
+
+
+def _refuse_targets(design: StreamDesign) -> None:
     if not np.any(design.yy > 0):
         raise InputError("y is constant for all samples; there is nothing to predict.")
     squares = float(design.yy.sum())
-    refuse_extreme_squares(squares, float(np.sqrt(squares / source.n_samples)))
-    return design
+    refuse_extreme_squares(squares, float(np.sqrt(squares / design.source.n_samples)))
 
 
 def _limit(estimator: Any) -> float:
@@ -236,7 +247,8 @@ def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool)
         parts = parts_in_passes(estimator, source, together)
         partings = _partings(estimator, source, together, parts, classifier)
         whole = partings.whole()
-        design = read(source, crew, coding, whole, estimator)
+        [design] = read(source, crew, coding, [whole], estimator)
+        _refuse_targets(design)
         refuse_overflows(design, names)
         if not classifier:
             estimator._one_target = len(design.y_mean) == 1
@@ -247,8 +259,10 @@ def fit_source(estimator: Any, source: Source, groups: Any, *, classifier: bool)
         sums = sums_for(design, whole)
         warn_still(spec, sums, alphas)
 
-        def without(of: Any, part: int) -> tuple[dict[int, Step], None] | None:
-            steps = _without(of, design, partings, part, names)
+        repeated = PartDesigns(design, partings, estimator)
+
+        def without(of: Any, number: int) -> tuple[dict[int, Step], None] | None:
+            steps = _without(of, repeated[number], partings, names)
             return None if steps is None else (steps, None)
 
         shorter = None if parts is None else shorter_in_passes(source, parts, without)
@@ -273,29 +287,67 @@ def _partings(
     def within(rows: Rows | None) -> Splits | None:
         if singly and groups is None:
             return None
-        labels, of = SourceRows(source, estimator.n_threads).targets()[0], groups
+        X, of, (y, w) = every, groups, SourceRows(source, estimator.n_threads).targets()
+        if classes is not None and (factors := classes.factors()) is not None:
+            w = w * factors[classes.codes]
         if rows is not None:
-            labels, of = labels[rows], None if groups is None else groups[rows]
-        thin = np.broadcast_to(np.zeros(1), (len(labels), 1))
-        return read_splits(cv, thin, labels, of, classifier=classifier, leave_one_out=False)
+            X, y, w, of = X[rows], y[rows], w[rows], None if of is None else of[rows]
+        more: dict[str, Any] = {"classifier": classifier, "leave_one_out": False, "weights": w}
+        return read_splits(cv, X, y, of, **more)
 
     def affordable(cells: int) -> bool:
         return numbers_kept(n, cells) <= _limit(estimator)
 
     leaving = [] if parts is None else [train for train, _ in parts.splits]
     classes = ClassesOfRows.of(estimator, source, estimator.classes_) if classifier else None
+    every = CachedRows(source, estimator.n_threads)
     return RowPartitions(m, within(None), leaving, within, affordable, classes)
 
 
+class PartDesigns:
+    """Data of the repetitions without each part.
+
+    If these share no sums with the search, one pass reads those of as many parts as fit into
+    memory.
+    """
+
+    def __init__(self, design: StreamDesign, partings: RowPartitions, estimator: Any) -> None:
+        self._design, self._partings, self._estimator = design, partings, estimator
+        self._read: dict[int, StreamDesign] = {}
+
+    def __getitem__(self, number: int) -> tuple[SearchPart, StreamDesign] | None:
+        """Return the data of a repetition; None if the search has no splits there."""
+        part = self._partings.without(number)
+        if part is None:
+            return None
+        if self._partings.shared:
+            return part, self._design.weighted(part.factors)
+        if number not in self._read:
+            self._read = self._read_from(number, part)
+        return part, self._read.pop(number)
+
+    def _read_from(self, number: int, part: SearchPart) -> dict[int, StreamDesign]:
+        of, together, cells = self._design, {number: part}, part.cells.count
+        for i in range(number + 1, self._partings.count):
+            more = self._partings.without(i)
+            cells += 0 if more is None else more.cells.count
+            if numbers_kept(of.n_features, cells) > _limit(self._estimator):
+                break
+            together |= {} if more is None else {i: more}
+        given = of.source, of.crew, of.coding, list(together.values()), self._estimator
+        return dict(zip(together, read(*given), strict=True))
+
+
 def _without(
-    estimator: Any, design: StreamDesign, partings: RowPartitions, number: int, names: Any
+    estimator: Any,
+    data: tuple[SearchPart, StreamDesign] | None,
+    partings: RowPartitions,
+    names: Any,
 ) -> dict[int, Step] | None:
     """Return the models of the search without a part; None if that is a different problem."""
-    part = partings.without(number)
-    if part is None:
+    if data is None:
         return None
-    given = design.source, design.crew, design.coding, part, estimator
-    inside = design.weighted(part.factors) if partings.shared else read(*given)
+    part, inside = data
     if np.any(inside.yy <= 0):  # fewer classes, or nothing to learn
         return None
     quiet = quiet_copy(estimator)
