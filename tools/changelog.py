@@ -1,7 +1,7 @@
 """The fragments of changes/ as one section of the changelog.
 
-python tools/changelog.py                       # print it, as "Unreleased"
-python tools/changelog.py 0.2.0 2027-01-31      # put it on top of CHANGELOG.md, remove them
+    python tools/changelog.py                       # print the section "Unreleased"
+    python tools/changelog.py 0.2.0 2027-01-31      # move the fragments to CHANGELOG.md
 """
 
 import sys
@@ -14,7 +14,7 @@ PAGE = ROOT / "CHANGELOG.md"
 
 
 def fragments() -> list[Path]:
-    """All of them, by topic; one whose name has another form is an error."""
+    """All fragments, sorted by topic; raise an error for an invalid name."""
     found = sorted((ROOT / "changes").glob("*.md"))
     for file in found:
         if file.name.split(".")[-2] not in KINDS:
@@ -23,7 +23,7 @@ def fragments() -> list[Path]:
 
 
 def section(title: str) -> str:
-    """The section under its title; empty if there is no fragment."""
+    """The section with this title; empty if there are no fragments."""
     lines = []
     for kind in KINDS:
         texts = [
