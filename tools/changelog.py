@@ -1,5 +1,7 @@
 """The fragments of changes/ as one section of the changelog.
 
+Usage:
+
     python tools/changelog.py                       # print the section "Unreleased"
     python tools/changelog.py 0.2.0 2027-01-31      # move the fragments to CHANGELOG.md
 """
