@@ -1,5 +1,6 @@
 """Mistakes at the prompt: one sentence that names what was typed, and nothing is damaged."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from sparsepath.data.readers import write_table
 from sparsepath.report import answer
 
-from .conftest import Run, refused
+from .conftest import Run, program, refused
 
 
 @pytest.fixture
@@ -58,6 +59,24 @@ def test_an_empty_name_is_no_folder(run: Run, folder: Path, name: str, typed: li
     """It would be the current folder, and all files in it."""
     refused(run("select", *typed), f"{name} is empty")
     assert sorted(file.name for file in folder.iterdir()) == ["gaps.csv", "t.csv"]
+
+
+def test_stdin_has_a_name(run: Run, folder: Path) -> None:
+    """Not that of the file that it is copied to, which does not stay."""
+    refused(program("select", "-", "--target", "y", input=""), "cannot read stdin: ")
+    table = (folder / "t.csv").read_text()
+    given = ("--target", "y", "--drop", "late,town", "--no-validation", "--out", "r")
+    done = program("select", "-", *given, "--json", input=table)
+    assert json.loads(done.out)["source"] == "stdin"
+    assert "stdin.csv" not in (folder / "r" / "run.toml").read_text()
+    assert "stdin.csv" not in (folder / "r" / "index.html").read_text()
+    again = program("run", "r/run.toml", input=table)
+    assert (again.code, again.err) == (0, "The result is the same.\n")
+
+
+def test_lags_of_numbers_alone(run: Run, folder: Path) -> None:
+    lags = ("--lags", "a:1-2", "--horizon", "1", "--drop", "late,town", "--quiet")
+    assert run("select", "t.csv", "--target", "y", *lags).code == 0
 
 
 def test_a_target_without_the_classes_of_the_model(run: Run, folder: Path) -> None:

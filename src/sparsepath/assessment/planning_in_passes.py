@@ -46,7 +46,8 @@ def plan_in_passes(
     products = (time.perf_counter() - began) * m / 4096 * (n / V.shape[1]) ** 2
     cells = folds or (validation if validation else 1)
     kept = 8 * n * n * (3 * cells + 4)
-    lines = [f"{source.where}: {described(source)}, in {len(source.parts)} parts."]
+    parts = f"{len(source.parts)} part{'s' * (len(source.parts) != 1)}"
+    lines = [f"{source.where}: {described(source)}, in {parts}."]
     searches, seconds = 1, reading + products
     if folds:
         lines.append(

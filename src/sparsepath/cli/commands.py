@@ -21,7 +21,7 @@ from sparsepath.cli.options import (
     method_options,
     options,
 )
-from sparsepath.cli.output import data_file, list_files, print_document, say
+from sparsepath.cli.output import data_file, list_files, naming_stdin, print_document, say
 from sparsepath.cli.values import check_checkpoint, file_format, one_of
 from sparsepath.errors import FileError, InputError
 from sparsepath.methods import METHODS, called_here
@@ -247,7 +247,11 @@ def compare(arguments: Any) -> None:
         limit = max(limit - (time.perf_counter() - began), 1e-3)
     request = job.ComparisonRequest(chosen, arguments.task, arguments.folds, limit, known)
     found = job.run(problem, request, arguments.quiet or arguments.json)
-    files = {} if arguments.out is None else job.write(found, arguments.out, data)
+    files = (
+        {}
+        if arguments.out is None
+        else job.write(found, arguments.out, Path(naming_stdin(str(data))))
+    )
     if arguments.json:
         import json
 

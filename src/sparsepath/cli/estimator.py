@@ -159,7 +159,7 @@ def takes_table(problem: Problem) -> bool:
     X = problem.table.X
     if problem.in_passes:
         return bool(X.text or problem.preparing.missing != "error")
-    return isinstance(X, RawTable)
+    return isinstance(X, RawTable) or problem.series is not None
 
 
 def _task(problem: Problem, request: SelectionRequest, entry: Method) -> TargetTask:

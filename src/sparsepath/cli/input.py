@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.cli.output import naming_stdin
 from sparsepath.data.column_lookup import Rows
 from sparsepath.data.column_types import Categorical, Ordered, convert_types
 from sparsepath.data.file_sources import without_empty
@@ -164,6 +165,7 @@ def read(source: InputSpec) -> Problem:
         date_format=source.preparing.date_format,
         **source.writing,  # type: ignore[arg-type]
     )
+    table = replace(table, source=naming_stdin(table.source))
     drawn: list[Remark] = []
     if table.unknown:
         rows = f"{table.unknown:,} row{'s' * (table.unknown != 1)}"

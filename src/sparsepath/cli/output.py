@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -18,14 +19,22 @@ if TYPE_CHECKING:
     from sparsepath.path.selection_path import SelectionPath
 
 BAR_AFTER = 1.0  # seconds
+STDIN, PREFIX = "stdin", "sparsepath-"  # what it is called, and the folder of its copy
+STDIN_COPY = re.compile(rf"[^\s'\"]*{PREFIX}\w+[/\\]stdin\.csv")
 
 
 def say(message: str) -> None:
     """Print one message; lines stay whole if nobody looks at a terminal."""
+    message = naming_stdin(message)
     if sys.stderr.isatty():
         width = max(shutil.get_terminal_size().columns, 20)
         message = textwrap.fill(message, width, break_on_hyphens=False, break_long_words=False)
     print(message, file=sys.stderr, flush=True)
+
+
+def naming_stdin(text: str) -> str:
+    """Return a text with the name of stdin in place of that of its temporary copy."""
+    return STDIN_COPY.sub(STDIN, text)
 
 
 def data_file(data: Path) -> Path:
@@ -34,7 +43,7 @@ def data_file(data: Path) -> Path:
         return data
     if sys.stdin is None:
         raise InputError("- reads the data from stdin, which is closed; name a file.")
-    folder = Path(tempfile.mkdtemp(prefix="sparsepath-"))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with (folder / "stdin.csv").open("wb") as stream:
         shutil.copyfileobj(sys.stdin.buffer, stream)

@@ -15,6 +15,7 @@ import click
 from sklearn.base import clone
 
 from sparsepath.cli.input import InputSpec
+from sparsepath.cli.output import STDIN, naming_stdin
 from sparsepath.data.csv_dialect import csv_form
 from sparsepath.data.formats import ending_format, native
 from sparsepath.data.sources import Source
@@ -290,6 +291,8 @@ def _types(source: InputSpec, raw: RawTable) -> Iterator[str]:
 def _read(source: InputSpec, outcome: Outcome) -> str:
     """Return the call that reads the file."""
     path, kind = source.path, ending_format(source.path)[0]
+    if naming_stdin(str(path)) == STDIN:
+        raise _NoShortLines
     if kind == "CSV":
         return _read_csv(path, outcome, dict(source.writing))
     if source.writing:
