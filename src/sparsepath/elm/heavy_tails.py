@@ -1,11 +1,12 @@
 """Scales of columns with heavy tails.
 
 A few huge values make the standard deviation of a column so large that all others lie close
-together, where tanh is a straight line: no scaling up to one shows what happens among them. The
-interquartile range ignores such values, and with it alone they all look the same, also to a target
-that is linear in them. So the scale is the geometric mean of both. Test errors over the variance of
-the target, 400 samples of twelve columns from a t distribution with two degrees of freedom, medians
-of three draws, for tanh(x) + |x|, a product of two tanh, and a linear target:
+together, where tanh is nearly linear, so that no scaling up to one can show their differences. The
+interquartile range ignores huge values; with it alone, they would all saturate tanh, even if the
+target depends on them linearly. So the scale is the geometric mean of both. Test errors divided by
+the variance of the target, for 400 samples of twelve columns from a t distribution with two degrees
+of freedom, medians over three data sets, with the targets tanh(x) + |x| (sum), a product of two
+tanh, and a linear function:
 
 ============================  ======  =======  ======
 scale                         sum     product  linear

@@ -1,14 +1,14 @@
 r"""Clip predictions to a range; scale targets internally.
 
-A network knows nothing beyond its training data and may say anything there: the tails of neurons
-that cancel each other within the data need not cancel outside. So a prediction is brought back into
-the range of the training target, extended on both sides by a fraction of it, the reach.
+A network is unreliable outside of its training data: neurons that cancel each other within the data
+need not cancel outside. So predictions are clipped to the range of the training target, extended on
+both sides by a fraction of it, the reach.
 
-The leave-one-out prediction of such a machine is :math:`Y_i - e_i / p_i` brought into the range of
-the *other* samples, which differs from that of all only for the least and the largest target. That
-is what is reported. Searches compare machines by the plain :math:`e_i / p_i`: they are smooth in
-the scalings, and no less in size unless the target itself is out of the others' reach, so no
-machine is chosen because it is held back.
+The reported leave-one-out prediction of such a machine is :math:`Y_i - e_i / p_i`, clipped to the
+range of the *other* samples, which differs from that of all samples only for the smallest and the
+largest target. Searches compare machines by the unclipped :math:`e_i / p_i`, which are smooth in
+the scalings and not smaller in size (unless the target itself is beyond the limits of the others),
+so that no machine is selected because of the clipping.
 """
 
 import numpy as np

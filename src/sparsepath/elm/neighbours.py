@@ -1,16 +1,16 @@
 """Compare each machine on a path with machines of neighbouring subsets.
 
-Subsets are compared by common scalings, machines afterwards by scalings of their own; so the
-machine of one size may contain a better one of the size below than the path has there, or need but
-one feature more to beat that of the size above. Here each machine is tried without each of its
-features, and with each feature more that some machine of the path has or that the search lists for
-the size, at the geometric mean of the scalings that it has, and where the next machine is the worse
-one at the least scaling too, which changes little; neurons, ridge and the other scalings stay. One
-feature less wins if it is better, by a thousandth at least; one feature more, and there are
-many to try, if it is better by a tenth, and among the best few on a sample of the rows. Single
-precision finds the best of each size, double precision says whether it wins. Scalings that are not
-common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
-ends.
+Subsets are compared with common scalings, machines later with individual scalings. So a machine may
+contain a better machine of the next smaller size than the path has, or need only one more feature
+to be better than the one of the next larger size. Each machine is therefore tried without each of
+its features, and with each additional feature that some machine of the path uses or that the search
+lists for the size. The scaling of an added feature is the geometric mean of the others; if the next
+larger machine is worse, the smallest scaling is tried too. Neurons, ridge and the other scalings
+are unchanged. A machine with one feature less replaces that of its size if it is better by at least
+a thousandth; one with a feature more, of which there are many, if it is better by a tenth and among
+the best few on a sample of the rows. Single precision finds the best machine of each size, and
+double precision decides. Individual scalings are then optimised, and the neighbours of the new
+machines are tried in turn. Errors only decrease, so the procedure ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

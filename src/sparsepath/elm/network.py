@@ -1,7 +1,8 @@
 r"""Extreme learning machines: random hidden neurons, least squares on top, exact leave-one-out.
 
 Letters as in Frénay et al. (2012): n samples, d features, m neurons. Features are standardised and
-scaled by :math:`\beta \ge 0` before they reach the neurons (their figure 4). Neurons are rows here:
+scaled by :math:`\beta \ge 0` before they are passed to the neurons (figure 4 of the paper). Neurons
+are rows here:
 
 .. math:: H_{ji} = \tanh(\textstyle\sum_k W_{jk} \beta_k X_{ik} + b_j), \qquad j = 1..m,\ i = 1..n
 
@@ -17,7 +18,7 @@ means over the samples,
 and the residual of sample i when it is left out, intercept refitted, neurons and :math:`\rho n`
 kept, is :math:`e_i / p_i` (PRESS, equation 9). The leading blocks of L belong to the first neurons,
 so sums over the first rows of Q give the leave-one-out error of every prefix of the neurons.
-Predictions are held within reach of the training targets, see :mod:`sparsepath.elm.limits`.
+Predictions are clipped, see :mod:`sparsepath.elm.limits`.
 
 The error that is minimised over w, :math:`J(\beta) = |e|^2 / n + \rho |w|^2`, has by the envelope
 theorem the gradient of equation 13, with w held fixed:

@@ -1,17 +1,17 @@
-r"""Pairs of features that explain together what neither of them explains alone.
+r"""Pairs of features that are useful only jointly.
 
 A pair such as :math:`x_i x_j` is not found by adding one feature at a time. So all pairs are ranked
-by what products of functions of the two explain of r, the leave-one-out residuals of a machine.
-With :math:`\varphi_1, \varphi_2` the ranks and their squares, centred and with mean square one (the
-Legendre polynomials of degree one and two), the score of a pair is
+by how well products of functions of the two features explain r, the leave-one-out residuals of a
+machine. With :math:`\varphi_1, \varphi_2` the ranks and their squares, centred and with mean square
+one (the Legendre polynomials of degree one and two), the score of a pair is
 
 .. math:: \max_g \sum_t \sum_{a, b}
    \Bigl(\sum_s g_s r_{ts} \varphi_a(x_{is}) \varphi_b(x_{js})\Bigr)^2,
 
-where g is one, for a pair that is added to what the machine says; :math:`\varphi_1` of a feature
-that the machine has, or its output, for a pair that changes how these act. A product of matrices
-gives the scores of all pairs for one g, in single precision, since they only rank. Ranks make them
-independent of units and of heavy tails.
+where g is one for a pair whose effect is added to the output of the machine, and :math:`\varphi_1`
+of a selected feature, or the output, for a pair that modifies their effects. One matrix product
+gives the scores of all pairs for one g, in single precision, because they are only used for
+ranking. Ranks make the scores independent of units and robust to heavy tails.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-r"""Scalings and ridge of a given subset that make the leave-one-out error itself small.
+r"""Optimise the scalings and the ridge of a given subset by its leave-one-out error.
 
 With the letters of :mod:`sparsepath.elm.network`, c = e / p (the leave-one-out residuals),
 :math:`K = A^{-1} H`, u = c / p, v = c^2 / p (summed over targets) and a = K u, the differentials
@@ -16,17 +16,16 @@ give for PRESS = \|c\|^2 / n, whose differential is (2/n) (u'de - v'dp),
    \partial \mathrm{PRESS} / \partial \rho = 2 \left( w' a - \textstyle\sum_i v_i |K_i|^2 \right),
 
 the former less its mean over the samples because H is centred, and from there the chain rule
-through tanh. Logarithms of scalings and ridge are free between bounds, and the descent along the
-gradient (compiled, by BFGS) begins at the ridge that :func:`tuned` finds: with too
-little a machine is good at predicting each sample from the others and yet wild in between, with too
-much it is a constant.
+through tanh. Logarithms of scalings and ridge vary between bounds. The optimisation (compiled, by
+BFGS) starts at the ridge that :func:`tuned` finds: with too small a ridge, a machine predicts each
+sample well from the others but varies strongly in between; with too large a ridge it is constant.
 
-What was found by making an error small has an optimistic error, so of two machines the plainer
-one stays unless the other is :func:`clearly_better`: its leave-one-out losses are less by more than
-z standard errors of the mean difference, sample by sample, with z = 3 for one feature. Fitting s
-scalings to noise gains a z^2 of about s, as a chi square of s degrees of freedom, so z^2 grows by
-two with each. Where scalings of their own serve the features, z is five and more; where there is
-but noise to fit, such machines do worse on new data than those that they would replace.
+An error that was minimised is optimistic. So the simpler of two machines is kept unless the other
+is :func:`clearly_better`: its leave-one-out losses are lower by more than z standard errors of the
+mean paired difference, with z = 3 for one feature. Fitting s scalings to noise gains a z^2 of about
+s (a chi-squared variable with s degrees of freedom), so the required z^2 grows by two with each
+feature. If individual scalings help, z is five or more; if there is only noise to fit, such
+machines are worse on new data than those that they would replace.
 """
 
 from dataclasses import replace

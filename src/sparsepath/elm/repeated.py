@@ -1,11 +1,11 @@
 """Repeat the search of an estimator on parts of the rows, one repetition per core.
 
-Every repetition is the whole search on its own rows: columns standardised by them, neurons drawn
-by the same seed, nothing handed on from one to another. A search alone leaves the cores idle
-between its steps; several side by side do not, and what each finds does not depend on the others.
-No path is written down and no data are marked, since nobody will look at them.
+Every repetition is a full search on its own rows: columns are standardised by these rows, the
+neurons are drawn with the same seed, and repetitions share nothing. A single search leaves cores
+idle between its steps; several in parallel do not, and their results do not depend on each other.
+No path is created and no fingerprint is computed, because they are not needed.
 
-Where the path of all rows is known a repetition stops at its largest size.
+If the path of all rows is known, a repetition stops at its largest size.
 """
 
 from collections import deque

@@ -1,11 +1,10 @@
-"""Errors in single precision, of subsets and of machines: for ranking and nothing else.
+"""Errors of subsets and machines in single precision, used only for ranking.
 
-Which of a few hundred is worth a closer look does not hang on the sixth digit, and half as many
-bytes are twice as fast. Subsets are compared with a ridge of a thousandth at least (see
-:mod:`sparsepath.elm.subsets`), at which all of it holds in single precision, to five digits;
-machines have the ridge that they have, and what is small there is in double precision (see
-:attr:`Pool.rough`): three digits with the least ridge. Every machine that the path keeps
-has errors in double precision.
+Single precision is enough to decide which of a few hundred subsets to evaluate further, and it is
+twice as fast. Subsets are compared with a ridge of at least a thousandth (see
+:mod:`sparsepath.elm.subsets`), for which single precision gives five digits. Machines have their
+own ridge, and small matrices are in double precision (see :attr:`Pool.rough`), which gives three
+digits with the smallest ridge. All errors on the path are in double precision.
 """
 
 from collections.abc import Sequence

@@ -1,20 +1,20 @@
-r"""Algorithm 1 of Frénay et al. (2012): feature scalings on a hypergrid, ever sparser.
+r"""Algorithm 1 of Frénay et al. (2012): increasingly sparse feature scalings on a grid.
 
-Scalings live on the grid {0, 1/k, ..., 1}^d. From a random start the search follows the gradient
-of :math:`J(\beta) + C_1 |\beta|_1` to one neighbour at a time; where that does not lower it, C1
-grows until a sparser neighbour is better, and so on down to the empty set. On the way every
-subset that is met is judged by the exact leave-one-out error of its machine. What the paper leaves
-open is settled thus:
+Scalings live on the grid {0, 1/k, ..., 1}^d. From a random start the search follows the gradient of
+:math:`J(\beta) + C_1 |\beta|_1` to one neighbour at a time. If that does not lower it, C1 increases
+until a sparser neighbour is better, and so on down to the empty set. Every subset on the way is
+evaluated by the exact leave-one-out error of its machine. The paper leaves some details open; here:
 
 - On the grid the norm is the sum of the coordinates, so the gradient is g + C1 in every one.
-- Coordinates that the box blocks are dropped first. Of the others G = g + C1, the rule ``sign``
-  moves all, ``half`` those with \|G\| of at least half the largest, ``largest`` one (the first).
-- C1 grows first to the least value from which the neighbour is sparser. The number of moves down
-  less moves up never falls as C1 grows, so a bisection over the few values at which the neighbour
-  can change finds it; they follow from the rule in closed form.
+- Coordinates at the boundary of the box are excluded first. Of the others G = g + C1, the rule
+  ``sign`` moves all, ``half`` those with \|G\| of at least half the largest, ``largest`` one (the
+  first).
+- C1 first increases to the smallest value from which the neighbour is sparser. The number of moves
+  down less moves up never falls as C1 grows, so a bisection over the few values at which the
+  neighbour can change finds it; they follow from the rule in closed form.
 - C1 then grows, this neighbour kept, to (J_new - J) / (\|b\|_1 - \|b_new\|_1) if that is more.
 - "Has decreased" means by more than 1e-12 of itself. After the second increase both errors are
-  equal to rounding; without a tolerance the search can go round for ever.
+  equal up to rounding; without a tolerance the search could cycle forever.
 
 The walk itself is compiled (``_core/elm.cpp``).
 """

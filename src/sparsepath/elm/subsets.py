@@ -1,34 +1,33 @@
-"""Swap search: forward, drop and exchange one feature at a time, judged by leave-one-out.
+"""Swap search: add, drop and exchange single features by the leave-one-out error.
 
-Not in the paper. A subset is worth the least leave-one-out error of a machine on it, over a few
-common scalings and over all prefixes of the neurons; one fit gives all prefixes. The best subset of
-every size is kept, and whenever one improves its neighbours are looked at again: one feature more,
-one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}. A
-size is grown from the best few of the size before, not from the best alone: exchanging one feature
-at a time does not lead from one group of correlated features to another. Two features that are
-interact are found by their products: see :mod:`sparsepath.elm.pairs`. The best of every
-size is tried with the pairs that explain most of what it leaves.
+This search is not in the paper. The score of a subset is the lowest leave-one-out error of a
+machine on it, over a few common scalings and all prefixes of the neurons (one fit gives all
+prefixes). The best subset of every size is kept, and whenever one improves, its neighbours are
+evaluated again: one feature more, one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found
+although {2, 3} does not contain {1}. A size is grown from the best few subsets of the previous
+size, not only from the best one, because exchanging single features does not lead from one group of
+correlated features to another. Interacting features are found by their products
+(:mod:`sparsepath.elm.pairs`): the best subset of every size is tried with the pairs that best
+explain its residuals.
 
-Of many features most are hopeless everywhere, so not every subset is grown by every one of them.
-The best of a size is, which ranks the features for the next size; the other few are grown, and one
-feature is exchanged, by the first of these alone, and by those that resemble the one taken out. Up
-to twenty features that is all of them. A path that was not asked to go on to a size ends when
-several sizes in a row have gained nothing.
+If there are many features, most are useless, so not every subset is combined with every feature.
+Only the best subset of a size is, which ranks the features for the next size. The other subsets use
+the first features of that ranking and, for exchanges, also those most correlated with the removed
+one. With up to twenty features, all are used. Unless a size was requested, a path ends when several
+sizes in a row have gained nothing.
 
-Subsets are judged in three stages, each for the few that were best in the one before:
+Subsets are evaluated in three stages, each for the best few of the previous one:
 
-- all of them by the first few neurons, on a sample of the rows if there are many, from size three
-  on at the common scaling that was best for the size before;
-- the few best of those looked at together by all neurons, on the same rows;
-- those near the best of their size, on all rows, by several draws of the neurons, whose mean
-  decides. The
-  score depends on the draw by one to three per cent with a hundred neurons, and the best of many
-  subsets is one that was lucky in its draw.
+- all of them with the first few neurons, on a sample of the rows if there are many, from size three
+  on with the common scaling that was best for the previous size;
+- the best few with all neurons, on the same rows;
+- those near the best of their size on all rows, with several draws of the neurons, whose mean
+  decides. With a hundred neurons the score varies by one to three per cent between draws, so that
+  the best of many subsets is partly best by chance.
 
-Only the features that are missed least, when left out, are exchanged. All subsets of a size are
-compared at the same common scalings: all of them up to size two, then the three around the best of
-the size before. Scores of the best only fall and there are finitely many subsets, so the search
-ends.
+Only the least useful features are exchanged. All subsets of a size are compared with the same
+common scalings: all scalings up to size two, then the three around the best one of the previous
+size. The best scores only decrease and there are finitely many subsets, so the search ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
