@@ -7,7 +7,7 @@ its features, and with each additional feature that some machine of the path use
 lists for the size. The scaling of an added feature is the geometric mean of the others; if the next
 larger machine is worse, the smallest scaling is tried too. Neurons, ridge and the other scalings
 are unchanged. A machine with one feature less replaces that of its size if it is better by at least
-a thousandth; one with a feature more, of which there are many, if it is better by a tenth and among
+a thousandth; one with a feature more (there are many of these) if it is better by a tenth and among
 the best few on a sample of the rows. Single precision finds the best machine of each size, and
 double precision decides. Individual scalings are then optimised, and the neighbours of the new
 machines are tried in turn. Errors only decrease, so the procedure ends.
