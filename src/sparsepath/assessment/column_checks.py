@@ -107,7 +107,7 @@ def _copies(table: Table) -> list[tuple[str, str]]:
 
 
 def _tell_all(table: Table) -> list[str]:
-    """Columns of text that are the class by another name."""
+    """Return columns of text that are equivalent to the class."""
     labels = [str(label) for label in np.asarray(table.y).tolist()]
     found = []
     for cell in table.X.cells:
@@ -202,7 +202,9 @@ def _shared_sparse(X: Any, off: Floats) -> Floats:
 
 
 def _r2(products: Floats, squares: Floats, raw: Floats, total: float) -> Floats:
-    """Squared correlations; what is left of a sum of squares by rounding alone is a constant."""
+    """Return squared correlations; a sum of squares that is only rounding error counts as
+    constant.
+    """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         r2 = products / squares * products / total
     return np.where(squares > 1e-12 * raw, np.nan_to_num(r2), 0.0)

@@ -11,11 +11,11 @@ size and its error on all rows,
 
     error = e(s) + f times the mean over b of  o_b(s_b) - o_b(s).
 
-Draws of rows leave the models as they are, and with few samples those of all folds share the
-features that fit this sample by chance; so a draw shows but a part of the luck. At 40 samples it is
-half of what is missing: in 100 simulated data sets with two classes the estimate was 0.88, nested
-cross-validation 0.99 and the true error 0.97; from 100 samples up nothing is missing. So f is
-80 / n, at least 1 and at most 2. Mean estimated / mean true error of 140 data sets each
+Draws of rows do not change the models, and with few samples the models of all folds share the
+features that fit this sample by chance; so a draw shows only a part of the optimism. At 40 samples
+it shows half: in 100 simulated data sets with two classes the estimate was 0.88, nested
+cross-validation 0.99 and the true error 0.97; from 100 samples on it shows all. So f is 80 / n, at
+least 1 and at most 2. Mean estimated / mean true error of 140 data sets each
 (``experiments/honest.py``), with f = 1 and with f:
 
     regression, 40 x 10 / 40 x 200            0.90 / 0.95    0.99 / 0.98
@@ -30,8 +30,8 @@ losses in a few draws do not dominate the mean. Error rate and AUC of classifier
 the same choices in the same draws, on their own losses; AUC uses pairs of samples that are both
 left out.
 
-If there are several ways, such as several penalties (``HeldOutLosses.others``),
-every draw first chooses a way by the same rule (``out_of_sample.py``), and s_b is a size of it.
+If there are several ways (such as several penalties, ``HeldOutLosses.others``), every draw first
+chooses a way by the same rule (``out_of_sample.py``), and s_b is a size on its path.
 
 Of several ways, one often seems better than no features by chance. So with several ways the error
 must be below that of the empty model after the correction, with "one_se" by more than ``margin``

@@ -26,7 +26,7 @@ from sparsepath.system.arrays import Floats
 
 @dataclass(eq=False)
 class SharedValidation:
-    """Takes the place of the validation of a selector beneath another, which is what is validated.
+    """Replaces the validation of an inner selector, because the outer one is validated.
 
     It has the parts to hold out, and keeps the computation that the search shares with them.
     """
@@ -83,9 +83,7 @@ class ClassesOfRows:
         return cls(asked, classes, codes, weights)
 
     def factors(self, rows: Rows | slice = slice(None)) -> Floats | None:
-        """Return the factor of every class, of some rows; None if there is a class that has none
-        of these.
-        """
+        """Return the factor of every class for some rows; None if a class has none of them."""
         codes, weights = self.codes[rows], self.weights[rows]
         if len(np.unique(codes[weights > 0])) < len(self.classes):
             return None
@@ -94,7 +92,7 @@ class ClassesOfRows:
 
 @dataclass(frozen=True, eq=False)
 class PartCells:
-    """A cell per part, and class if these have weights; rows in no part have one more."""
+    """One cell per part (and per class, if classes have weights), and one for rows in no part."""
 
     cells: Cells
     parts: Parts | None
@@ -118,8 +116,8 @@ class PartCells:
         return cls(Cells(listed=of.astype(np.min_scalar_type(count)), count=count), parts, classes)
 
     def factors(self, part: int | None = None) -> Floats | None:
-        """Return what the weights of every cell are multiplied by, without a part or with all; None
-        if rows of one of the classes are missing.
+        """Return the factors of the weights of every cell, without a part or with all; None if a
+        class has no rows.
         """
         classes = 1 if self.classes is None else len(self.classes.classes)
         of = np.arange(self.cells.count)

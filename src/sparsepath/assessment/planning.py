@@ -1,8 +1,9 @@
 """Estimate the run time of validation, permutations and resampling.
 
-Folds, shuffles and halves repeat the search, each on its part of the rows. That of a fitted
-estimator is on its path; else the estimator estimates it (``expected_seconds``). Of any other
-estimator, fits to small parts of the rows are timed. The search itself is never run.
+Folds, permutations and halves repeat the search on parts of the rows. The path of a fitted
+estimator contains the time of its search; otherwise the estimator estimates it
+(``expected_seconds``). For other estimators, fits to small parts of the rows are timed. The search
+itself is never run.
 """
 
 from collections.abc import Sequence
@@ -170,7 +171,7 @@ def duration(seconds: float) -> str:
 
 
 def _search(estimator: Any, X: Any, y: Any, given: Any) -> float:
-    """The seconds of one search: as the path has it, or as estimated."""
+    """Return the seconds of one search, from the path or estimated."""
     path = getattr(estimator, "path_", None)
     if path is not None and path.moves and path.complete:
         return float(path.moves[-1].seconds)
@@ -180,7 +181,9 @@ def _search(estimator: Any, X: Any, y: Any, given: Any) -> float:
 
 
 def _from_parts(estimator: Any, X: Any, y: Any, given: Any) -> float:
-    """From fits to an eighth and a quarter of the rows; seconds grow by a power of the rows."""
+    """Return the seconds extrapolated from fits to an eighth and a quarter of the rows, by a
+    power law.
+    """
     n, quiet = len(y), quiet_copy(estimator)
     order, sizes, seconds = np.random.default_rng(0).permutation(n), list[float](), list[float]()
     for part in PARTS:
@@ -209,5 +212,5 @@ def _is_auto(validation: Any) -> bool:
 
 
 def _rows(again: Sequence[Repetition], n: int) -> float:
-    """How many rows of all a repetition has, on average."""
+    """Return the average number of rows of a repetition."""
     return float(np.mean([n if one.rows is None else len(one.rows) for one in again]))

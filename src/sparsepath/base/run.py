@@ -1,6 +1,6 @@
 """The run of a fit: start, search, report, stop, choose a size, warn.
 
-An estimator's ``fit`` checks its arguments, makes what its search needs, and then::
+An estimator's ``fit`` checks its arguments, prepares the search, and then::
 
     with Run(self, given, X, method="lars", found=found) as run:
         for column in entering:
@@ -9,11 +9,10 @@ An estimator's ``fit`` checks its arguments, makes what its search needs, and th
                 break
     return run.settle()
 
-``found()`` says what there is so far, or None if there is nothing worth keeping; it is asked only
-when somebody wants to know. A search is ended from outside in two ways, a true answer of a callback
-and Ctrl-C, and both end the ``with`` block and nothing else: what was found so far is settled on as
-if it were all. Nothing below has to catch an interrupt; it has to leave what it found where
-``found`` can see it.
+``found()`` returns the result so far, or None if there is nothing to keep; it is called only when
+the result is needed. A search can be stopped from outside by a callback that returns true and by
+Ctrl-C. Both only end the ``with`` block, and the result so far is used. Code below need not catch
+an interrupt; it must keep its results where ``found`` can read them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -2,42 +2,43 @@ r"""Mutual information by nearest neighbours (Kraskov et al. 2004), also with re
 
 For each of n samples let :math:`\epsilon` be the distance, by the largest coordinate, to its k-th
 neighbour in the joint space of x and y. The first variant counts the samples nearer than that,
-oneself included: m in the joint space, :math:`n_x` and :math:`n_y` in x alone and in y alone,
+including the sample itself: m in the joint space, :math:`n_x` and :math:`n_y` in x alone and in y
+alone,
 
 .. math::
 
    I_1 = \psi(n) + \langle \psi(m) - \psi(n_x) - \psi(n_y) \rangle
 
-Without ties m = k, always, and this is equation 8 of Kraskov et al. Where several neighbours are at
-the distance :math:`\epsilon`, fewer than k samples may be nearer; with k in place of m the joint
-space would be counted by another ball than x and y are. Where :math:`\epsilon = 0`, nobody is
-nearer, and the samples at distance zero are counted instead, in all three spaces, as Gao, Kannan,
-Oh and Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"), with
-log in place of digamma: a value that is repeated so often has a frequency, and the share is
-:math:`\log(n\, m / n_x n_y)`. If every pair of values that occurs does so more than k times, the
-estimate is then the plug-in estimate, by the frequencies; and so it is, whatever the pairs that
-are rare, where both sides have few values, see :mod:`sparsepath.information.tables`.
+Without ties m = k, and this is equation 8 of Kraskov et al. If several neighbours are at the
+distance :math:`\epsilon`, fewer than k samples may be nearer; with k in place of m, different balls
+would be used for the joint space and for x and y. If :math:`\epsilon = 0`, no sample is nearer, and
+the samples at distance zero are counted instead, in all three spaces, as Gao, Kannan, Oh and
+Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"), with log in
+place of digamma: the contribution of a value that is repeated so often is :math:`\log(n\, m / n_x
+n_y)`. If every pair of values that occurs does so more than k times, this is the plug-in estimate
+from frequencies. Frequencies are also used if both variables have few values, see
+:mod:`sparsepath.information.tables`.
 
 The second variant counts within the sides of the smallest rectangle around the k neighbours,
-oneself left out:
+without the sample itself:
 
 .. math::
 
    I_2 = \psi(n) + \psi(k) - 1/k - \langle \psi(n_x) + \psi(n_y) \rangle
 
-Its derivation has one sample at each side. Where that is not so (a rectangle without extent in x or
-in y, several samples at one of its sides, several k-th neighbours), the sample takes its share from
-the first variant.
+Its derivation assumes one sample at each side. Otherwise (a rectangle without extent in x or in y,
+several samples at one of its sides, several k-th neighbours), the first variant is used for the
+sample.
 
-Classes are infinitely far apart. A sample of a class with fewer than k others has these for
+Classes are infinitely far apart. A sample of a class with fewer than k others uses these as
 neighbours (as Ross 2014, "Mutual information between discrete and continuous data sets"); a class
-of one sample has none, and a share of zero.
+with one sample contributes zero.
 
-Nothing depends on the order of the samples, and on the data only by the order of the distances from
-each sample, where those that agree to nine digits are equal: the digits of a table, 0.3 - 0.2 and
-0.2 - 0.1, do not come out equal in binary. The estimate is a mean over the samples, which gives it
-a standard error. It can fall below zero, where the truth is near zero, and it is biased downwards
-in many dimensions.
+The result does not depend on the order of the samples. It depends on the data only through the
+order of the distances from each sample, where distances that agree to nine digits are equal:
+decimal differences such as 0.3 - 0.2 and 0.2 - 0.1 are not exactly equal in binary. The estimate is
+a mean over the samples, which gives it a standard error. It can be below zero if the true value is
+near zero, and it is biased downwards in many dimensions.
 """
 
 from collections.abc import Sequence
@@ -202,7 +203,8 @@ class Estimator:
 
 
 def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Floats:
-    """The samples' shares by trees: the same numbers, cheaper for many samples in few dimensions.
+    """Return the contributions of the samples by trees: the same numbers, cheaper for many samples
+    in few dimensions.
 
     A sample is its own neighbour at distance zero here, so that k + 1 are requested.
     """
@@ -244,7 +246,7 @@ def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Float
 
 
 def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True) -> Floats:
-    """Targets as rows; classes as numbers that are too far apart to be neighbours."""
+    """Return targets as rows; classes become numbers that are too far apart to be neighbours."""
     if not isinstance(discrete, bool | np.bool_):
         raise InputError(f"discrete_target={discrete!r}; use True (classes) or False (numbers).")
     if discrete:

@@ -1,11 +1,10 @@
 """Choose k by the largest separation of a feature's information from shuffled copies.
 
 After Verleysen, Rossi and François (2009), reference 24 of Frénay et al. (2012). The mutual
-information of each feature with the target is estimated on all samples but a fold, for every fold,
-and so is that of the feature with its values shuffled, which is zero in truth. For each k the two
-sets of estimates are compared as Student does, difference of means over the root of the sum of
-variances; the k with the largest separation, over the features, is taken, and the smallest of
-equals.
+information of each feature with the target is estimated without each fold, and also for permuted
+values of the feature, for which the true value is zero. For each k the two sets of estimates are
+compared by a t statistic, the difference of means divided by the root of the sum of variances. The
+k with the largest separation over the features is chosen; the smallest k wins ties.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,9 @@ def _step(subset: tuple[int, ...], estimator: Estimator) -> Step:
 
 
 def forward(estimator: Estimator, features: list[int], most: int, trail: Trail, tell: Tell) -> None:
-    """Add the feature with which the subset says most about the target, until all are in."""
+    """Add the feature that increases the mutual information with the target most, until none is
+    left.
+    """
     subset: tuple[int, ...] = ()
     while len(subset) < most:
         left = [i for i in features if i not in subset]
@@ -63,7 +65,7 @@ def climb(estimator: Estimator, features: list[int], most: int, start: Subset) -
 
 @dataclass(frozen=True, eq=False)
 class Climber:
-    """Climbs with an estimator of its own, far from the others."""
+    """Runs climbs in a separate process, with its own estimator."""
 
     XT: Floats
     YT: Floats

@@ -4,16 +4,16 @@ The plug-in estimate is the mean over the samples of
 
 .. math:: \log \frac{n\, c_{xy}}{c_x\, c_y}
 
-with the numbers c of samples that have the same values of both, of x and of y. Values are mere
-names here. The plug-in entropy of m values that occur is too small by about (m - 1) / 2n (Miller
-1955); corrected for that, the mutual information is the plug-in estimate less
+with the numbers c of samples that have the same values of both, of x and of y. Only equality of
+values matters. The plug-in entropy of m values that occur is too small by about (m - 1) / 2n
+(Miller 1955); corrected for that, the mutual information is the plug-in estimate less
 
 .. math:: \frac{m_{xy} - m_x - m_y + 1}{2n}
 
-which is (m_x - 1)(m_y - 1) / 2n if all pairs occur. Without it every further column of noise would
-seem to say a little. Values are taken for discrete where they are few: where the table of all pairs
-that could occur has more than k samples to a cell on average, as many as the estimator by
-neighbours uses.
+which is (m_x - 1)(m_y - 1) / 2n if all pairs occur. Without this correction every further column of
+noise would appear slightly informative. Values are treated as discrete if there are few: if the
+table of all possible pairs has on average more than k samples per cell, where k is the number of
+neighbours of the other estimator.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Codes:
 
     @classmethod
     def rows(cls, rows: Floats) -> "Codes":
-        """Of the columns of some rows."""
+        """Return the codes of some rows of the table of columns."""
         found = cls(np.zeros(rows.shape[1], dtype=np.intp), 1)
         for row in rows:
             of = np.unique(row, return_inverse=True)[1]
@@ -50,12 +50,12 @@ class Codes:
 
 
 def most_neighbors(x: Codes, y: Codes) -> int:
-    """The most neighbours at which the two are taken for discrete; 0: they never are."""
+    """Return the largest number of neighbours for which both are treated as discrete; 0: never."""
     return len(x.of) // (x.values * y.values) - 1
 
 
 def shares(x: Codes, y: Codes) -> Floats:
-    """What each sample contributes to the mean, an equal part of the correction included."""
+    """Return the contribution of each sample to the mean, including its share of the correction."""
     n, pairs = len(x.of), x.of * y.values + y.of
     table = np.bincount(pairs)
     bias = (np.count_nonzero(table) - x.values - y.values + 1) / (2 * n)

@@ -1,4 +1,4 @@
-"""Kernel rivals: least squares support vector machines, their forward search, reduced rank."""
+"""Kernel machines: least-squares support vector machines, forward selection, reduced rank."""
 
 from sparsepath.kernel_machines.forward import LSSVMForwardRegressor
 from sparsepath.kernel_machines.lssvm_estimators import LSSVMClassifier, LSSVMRegressor

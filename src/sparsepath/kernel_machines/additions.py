@@ -1,7 +1,7 @@
 """Choose the input to add to a least-squares support vector machine.
 
-An exact leave-one-out error takes a factorisation of n x n numbers. To rank the candidates, m
-samples L (``LANDMARKS``) stand for all as centres, while all n samples count in the errors: with
+An exact leave-one-out error requires the factorisation of an n x n matrix. To rank the candidates,
+m samples L (``LANDMARKS``) are used as centres, while the errors are those of all n samples: with
 K_LL = R R' and F = K_.L R^-T (n x m) the machine
 
     minimise  |theta|^2 / gamma + |y - F theta - b|^2
@@ -11,8 +11,9 @@ F_c' F_c = V diag(d) V' and U = F_c V. For every gamma the hat matrix and the re
 
     H = 1 1'/n + U diag(1 / (d + 1/gamma)) U'        e_F = (I - H_FF)^-1 (y - H y)_F
 
-at the price of n m^2. The winner's own error, that of the path, is exact: its n x n kernel is
-factorised once, at the width of its rank. Up to m samples every candidate is judged exactly.
+at a cost of n m^2. The error of the best candidate, which is on the path, is exact: its n x n
+kernel is factorised once, at the width chosen in the ranking. With up to m samples, every candidate
+is evaluated exactly.
 """
 
 from collections.abc import Sequence

@@ -1,17 +1,18 @@
-"""Reduced-rank kernel ridge regression: a few samples stand for all, exact leave-one-out.
+"""Reduced-rank kernel ridge regression: a few samples as centres, exact leave-one-out.
 
 Cawley and Talbot (2002). Samples S are chosen by :mod:`sparsepath.base.reconstruction`,
 with K_SS = L L' and F = L^-1 K_S. (|S| x N). Then, equation 7,
 
     minimise  beta' K_SS beta / 2 + (gamma / 2) |y - K_.S beta - b|^2
 
-With theta = L' beta it is a ridge regression on F, |theta|^2 / gamma + |y - F'theta - b|^2,
-well conditioned however near K_SS is to singular. The singular value decomposition of the centred F
-serves every gamma, and the hat matrix gives the leave-one-out residuals, b refitted too, exactly:
-(y - yhat)_n / (1 - h_nn).
+With theta = L' beta it is a ridge regression on F, |theta|^2 / gamma + |y - F'theta - b|^2, which
+is well conditioned even if K_SS is nearly singular. One singular value decomposition of the centred
+F is enough for every gamma, and the hat matrix gives the exact leave-one-out residuals, with b
+refitted: (y - yhat)_n / (1 - h_nn).
 
-Sample weights v_n multiply the squared errors: columns of F, the ones and y are taken times
-sqrt(v_n) and projected off the ones' image instead of centred; the residuals are divided by it.
+Sample weights v_n multiply the squared errors: columns of F, the ones and y are multiplied by
+sqrt(v_n) and projected orthogonally to the multiplied ones instead of centred; the residuals are
+divided by sqrt(v_n).
 """
 
 from collections.abc import Sequence

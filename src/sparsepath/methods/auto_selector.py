@@ -1,13 +1,13 @@
 """The method chosen with the size: several methods on the same folds, one honest error.
 
 Linear methods are tried, and nonlinear ones that the time budget allows, by the estimates of the
-estimators (``expected_seconds``). All are repeated on the same outer folds and judged there as the
-penalties of ``alpha="auto"`` are (``assessment/out_of_sample.py``): every method is a way of doing
-the procedure, every penalty of greedy RLS one of its own. With ``choose="one_se"`` the first way
-is used whose least error is within one standard error of the least of all (paired), and linear
-models come first; with "min" the one with the least error. The error is corrected for both choices,
-of the way and of the size, and if it is then not clearly below that of the empty model, no feature
-is selected.
+estimators (``expected_seconds``). All are repeated on the same outer folds and evaluated there like
+the penalties of ``alpha="auto"`` (``assessment/out_of_sample.py``): every method, and every penalty
+of greedy RLS, is a *way* of doing the procedure. With ``choose="one_se"`` the first way is used
+whose lowest error is within one standard error (paired) of the overall minimum, in an order that
+begins with linear models; with "min" the one with the lowest error. The error is corrected for both
+choices, of the way and of the size. If it is then not clearly below that of the empty model, no
+feature is selected.
 """
 
 import time

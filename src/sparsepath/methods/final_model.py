@@ -1,10 +1,10 @@
 """Boosting on the selected columns as the final model, with the error of the whole procedure.
 
-Selection by smooth models may find the right columns where these models do not predict best: jumps,
-and codes of categories. Gradient boosting of trees (scikit-learn's HistGradientBoosting) predicts
-such targets better. It takes the place of the model of the selected size on the path. Its honest
-error repeats the whole procedure without each fold: the searches, their own validation, the choice
-of the method and of the size, and the boosting.
+Selection by smooth models may find the right columns although such models do not predict best, for
+example if the target has jumps or depends on codes of categories. Gradient boosting of trees
+(scikit-learn's HistGradientBoosting) predicts such targets better. It replaces the model of the
+selected size on the path. Its honest error repeats the whole procedure without each fold: the
+searches, their own validation, the choice of the method and of the size, and the boosting.
 """
 
 from collections.abc import Callable

@@ -1,12 +1,12 @@
 """A target on another scale: its logarithm or square root; predictions in its own units.
 
-The search fits z = g(y). Where errors are symmetric on that scale, the inverse of g of a prediction
-is the median of y given the features; for skewed errors it lies below the mean. The empty model
+The search fits z = g(y). If errors are symmetric on that scale, the inverse of g of a prediction is
+the median of y given the features, which for skewed errors is below the mean. The empty model
 predicts the mean of y, so that R2 means the same as without a transformation.
 
-With "auto" the search is done on every scale that the target allows, and the one is taken on which
-it has the least squared error relative to the geometric mean slope of g (the criterion of Box and
-Cox 1964, with the error of the search in place of the residual variance):
+With "auto" the search runs on every scale that the target allows. The scale with the lowest squared
+error relative to the geometric mean slope of g is used (the criterion of Box and Cox 1964, with the
+error of the search in place of the residual variance):
 
     error(z) / exp(2 mean log g'(y))
 

@@ -1,10 +1,10 @@
 """Algorithm 2 in a robust form: alpha and s for fixed weights, then the weights for fixed alpha.
 
-For fixed weights the problem is a lasso with a budget, convex and solved outright for the mu at
-hand; for a fixed alpha the weights follow by damped Gauss-Newton steps. Both halves are stages of
-``primal_dual``. They take turns until J settles, and then mu is lowered. Where the two halves are
-coupled strongly, as with wide Gaussians, turns zig-zag down a bent valley and need many rounds: the
-direct solver goes along the valley and is to be preferred.
+For fixed weights the problem is a lasso with a budget, which is convex and solved completely for
+the current mu. For fixed alpha, damped Gauss-Newton steps find the weights. Both halves are stages
+of ``primal_dual``; they alternate until J converges, and then mu is lowered. If both halves are
+strongly coupled, as with wide Gaussians, alternation zigzags down a curved valley and needs many
+rounds. The direct solver follows the valley, so prefer it.
 """
 
 from sparsepath.rbf.barrier import Budget, InteriorPoint

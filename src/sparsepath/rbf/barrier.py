@@ -12,13 +12,14 @@ slacks, with D_u, D_v and the curvature q of the budget, plus damping lam on bot
     alpha, alpha:  H + diag(b)     alpha, s:  diag(c)     s, s:  diag(b) + q 1 1'
     b = lam + D_u + D_v            c = D_u - D_v
 
-The slacks are eliminated: with theta = q / (1 + q sum 1/b), the system that is left for alpha has
+The slacks are eliminated: with theta = q / (1 + q sum 1/b), the remaining system for alpha has the
+matrix
 
     H + diag((b^2 - c^2) / b) + theta (c/b)(c/b)',      b^2 - c^2 = (lam + 2 D_u)(lam + 2 D_v)
 
-a product of positive numbers, so that nothing cancels near the
-boundary. The weights keep their own rows: H + diag(D_w + lam_w) + q_w 1 1'. One Cholesky
-factorisation of order 1 + M + d takes the place of one of order 2 (M + 1) + d.
+a product of positive numbers, so that no digits are lost near the boundary. The weights keep their
+own rows: H + diag(D_w + lam_w) + q_w 1 1'. One Cholesky factorisation of order 1 + M + d replaces
+one of order 2 (M + 1) + d.
 """
 
 from dataclasses import dataclass

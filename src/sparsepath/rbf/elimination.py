@@ -1,18 +1,18 @@
 """Search without given budgets: coarse to fine, with removal of inputs.
 
-1. Every second node of the grid is within reach of a walk, which starts at the middle r with every
-   second t and goes from the best node to better ones around it. All inputs are offered. A node
-   that is clearly worse than the best on two splits is not tried on the others.
-2. Of the inputs of the best node the least important ones are left out step by step. An input is as
-   important as the error on the test parts grows by when the input is shuffled there. A fit
-   starts where the one with more inputs ended.
-3. The inputs with the least error have a walk of their own, over all nodes and beyond the ends of
-   the grid, and inputs are left out from there on again.
+1. A walk over every second node of the grid starts at the middle r with every second t, and moves
+   from the best node to better neighbours. It uses all inputs. A node that is clearly worse than
+   the best one on two splits is not tried on the others.
+2. The least important inputs of the best node are removed step by step. The importance of an input
+   is the increase of the test error when it is permuted. Each fit starts from the solution with
+   more inputs.
+3. For the inputs with the lowest error, a second walk covers all nodes and extends beyond the ends
+   of the grid; then inputs are removed again.
 
-A small t makes a fit sparse and wide at once, so that its inputs may be good and its error not: so
-the third step. Fits on training parts end where mu is a small part of the error, and are not
-pruned; fits to all data that go on the path are complete. All training parts have the same inputs,
-which all test parts have a say in: the errors are a criterion to select by.
+A small t selects few inputs but also makes the Gaussians wide, so the inputs may be right and the
+error still large; hence the third step. Fits on training parts end when mu is a small fraction of
+the error, and are not pruned; fits to all data for the path are complete. All training parts use
+the same inputs, which depend on all test parts, so the errors are a selection criterion.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence

@@ -1,11 +1,11 @@
 """The grid of both budgets: its range, the fits of one fold, and results per t.
 
-A small t makes a fit sparse and wide at once, so that its inputs may be good and its error not. So
-for every t the inputs that a fit chose are fitted again with budgets of their own ("relaxed"): on
-every training part those that were chosen there, so that the error is one of cross-validation as
-before. Their budgets are found by walking down from node to node of the same grid, beyond its ends
-where these were not given. All pairs of budgets are tried, by complete fits, as the paper does;
-``elimination`` is the search for when no lists of budgets are given.
+A small t selects few inputs but also makes the Gaussians wide, so the inputs may be right and the
+error still large. So for every t the selected inputs are refitted with new budgets ("relaxed"), on
+every training part with the inputs selected there, so that the error is still a cross-validation
+error. A descent over the nodes of the same grid, and beyond its ends unless the budgets were given,
+finds these budgets. As in the paper, all pairs of budgets are tried, with complete fits;
+``elimination`` is the search without given budgets.
 """
 
 from collections.abc import Callable, Iterator, Sequence

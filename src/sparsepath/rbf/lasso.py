@@ -1,7 +1,7 @@
 r"""Exact coefficients for given Gaussians: least squares within a budget.
 
-The barrier leaves all coefficients a little away from zero, and wide Gaussians are so much alike
-that many small ones do the work of a few. At the final weights of the inputs the problem
+The barrier method makes no coefficient exactly zero, and wide Gaussians are so similar that many
+small coefficients replace a few. At the final weights of the inputs the problem
 
     minimise |B'a - y|^2 / N   subject to   sum |a_m| <= r            (rows of B: basis functions)
 
@@ -15,11 +15,12 @@ an error less than that of the present one by more than
 
     gap = a'g + r max |g|
 
-which says when to end. There are finitely many sets of corners and the error falls, so it does end.
+which is the stopping criterion. There are finitely many sets of corners and the error decreases, so
+the method ends.
 
-The least error may need several corners that lie so near each other that it is hardly larger
-without some of them. So corners are left out again, the one that costs least first, as long as the
-error stays within a small fraction of the least (``thinned``). With the shares x of the k corners,
+The lowest error may need several corners that are so close to each other that some could be omitted
+at almost no cost. So corners are removed, the one with the smallest cost first, as long as the
+error stays within a small fraction of the lowest (``thinned``). With the shares x of the k corners,
 whose sum is r, and differences of corners D = Q R, V = T (R'R)^-1 T' is the covariance of the
 shares, where T has the unit matrix and a last row of -1: without corner m the squared error is
 larger by x_m^2 / V_mm, and V becomes V - V_m V_m' / V_mm.

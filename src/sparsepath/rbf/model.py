@@ -1,25 +1,25 @@
 """From data to a pruned network: scaling, solving, zero weights, pruning.
 
-Constant inputs are left out before anything else, and so are copies of earlier ones, in whatever
-units: the distance knows only the sum of their weights. Which weights of a barrier solution are
-zero is recognised without a scale. At the solution for mu the multiplier of w_i >= 0 is mu / (d
-w_i) and that of its budget mu / (t - sum w); a weight is zero if, relative to its budget, it is
-smaller than its multiplier relative to the budget's multiplier:
+Constant inputs and copies of earlier inputs (in any units) are removed first: the distance depends
+only on the sum of the weights of copies. A rule without a scale decides which weights of a barrier
+solution are zero. At the solution for mu the multiplier of w_i >= 0 is mu / (d w_i) and that of its
+budget mu / (t - sum w); a weight is zero if, relative to its budget, it is smaller than its
+multiplier relative to the budget's multiplier:
 
     w_i / t < mu/(d w_i) (t - sum w)/mu     <=>     w_i < sqrt(t (t - sum w) / d)
 
-The bound is capped at one hundredth of the largest, because a budget that is not used up says
-nothing. The coefficients are then found again at the weights that are left, exactly (see
-``lasso``), which leaves few. What is left must fit as well as what was solved, to within one per
-cent of the training error: weights that pass for zero are taken back, the largest first, until it
-does. Centres that it hardly needs are left out at the end, for 0.2 per cent of the error in all. An
-input that is not zero can still have a weight too small to matter: ``relevance``, a fraction of the
-largest weight, is a threshold of its own. Without a useless input the training error grows too,
-since it has fitted noise, while that on new data falls: on problem (15), of a hundred samples, by 3
-to 18 per cent. So inputs below the threshold are missed if the error grows without them by more
-than one per cent and by more than q useless inputs gain by chance, as chi-squared over N with q
-degrees of freedom: four standard deviations above its mean, (q + 4 sqrt(2 q)) / N. Those that are
-missed stay, the ones of largest weight first.
+The bound is at most one hundredth of the largest weight, because it is meaningless if the budget is
+not exhausted. The coefficients are then computed exactly for the remaining weights (see ``lasso``),
+which leaves few of them. The result must fit as well as the solution, within one per cent of the
+training error: otherwise weights that were set to zero are restored, the largest first. Finally,
+centres that are hardly needed are removed, for 0.2 per cent of the error in total. A nonzero weight
+can still be too small to matter; ``relevance``, a fraction of the largest weight, is the threshold.
+Removing an irrelevant input increases the training error, because the input has fitted noise, and
+lowers the error on new data: on problem (15) with a hundred samples, the training error grows by 3
+to 18 per cent. So inputs below the threshold are kept only if the error without them grows by more
+than one per cent, and by more than q irrelevant inputs gain by chance (four standard deviations
+above the mean of a chi-squared variable with q degrees of freedom, divided by N: (q + 4 sqrt(2 q))
+/ N). Inputs of larger weight are restored first.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,15 @@
 """Solve problems with many inputs on working sets of inputs.
 
-A step of the solver costs the cube of the number of inputs, and of thousands of them nearly all
-have no weight at the end. An input without weight stays without if the error, at the solution on
-the others, does not fall faster by its weight than by those that share the budget t: with the
-gradient h of E by the weights and the multiplier eta of the budget, if h_i >= -eta. So the network
-is solved on some inputs, the slopes of all the others are taken there, and those that would fall
-faster take the places of inputs without weight, until there is none: what was solved is then a
-stationary point of the whole problem too. Slopes say what the next step gains, and lead to poor
-minima alone; so half of the first inputs are those by which a parabola explains most of the target,
-and half those of steepest slope where all have the same weight. A solution that is no better than
-the one before by a thousandth is the last.
+The cost of a solver step grows with the cube of the number of inputs, and in the end nearly all of
+thousands of inputs have zero weight. An input keeps zero weight if, at the solution on the others,
+increasing its weight does not lower the error faster than the inputs that share the budget t: with
+the gradient h of E in the weights and the multiplier eta of the budget, if h_i >= -eta. So the
+network is solved on some inputs, the gradient of all others is computed there, and those that would
+lower the error faster replace inputs of zero weight, until there are none. The solution is then
+also a stationary point of the full problem. Gradients only describe the next step and can lead to
+poor minima; so half of the first inputs are those for which a parabola explains most of the target,
+and half those with the largest gradient at equal weights. The procedure ends when a solution
+improves by less than a thousandth.
 """
 
 from collections.abc import Callable

@@ -9,15 +9,15 @@ With (x - c)^2 = x^2 - 2 x c + c^2 both the distances and the derivatives by the
     d yhat_n / d w_i = -sum_m alpha_m K_nm (x_ni - c_mi)^2
                      = -[ x_ni^2 (K a)_n - 2 x_ni (K (a c_i))_n + (K (a c_i^2))_n ],  a = alpha_1..M
 
-are matrix products; no array of samples x centres x inputs is ever made. The mean squared error
-E = |yhat - y|^2 / N then has the gradient (2/N) A (yhat - y) and the Gauss-Newton Hessian
-(2/N) A A', where the rows of A are the derivatives of yhat: a row of ones for alpha_0, the rows of
-K' for alpha_1..M, then one row per weight. The block of the alphas is exact, because yhat is linear
-in them; in the others the second derivatives of yhat, times the residuals, are left out (A.2).
+are matrix products; no array of samples x centres x inputs is created. The mean squared error E =
+|yhat - y|^2 / N then has the gradient (2/N) A (yhat - y) and the Gauss-Newton Hessian (2/N) A A',
+where the rows of A are the derivatives of yhat: a row of ones for alpha_0, the rows of K' for
+alpha_1..M, then one row per weight. The block of the alphas is exact, because yhat is linear in
+them; the other blocks omit the second derivatives of yhat times the residuals (A.2).
 
 Sample weights p_n (of mean 1) make E a weighted mean. Outputs, target and derivatives of a sample
-are then all taken times sqrt(p_n): the ones become that number, and K_nm gets it by adding
-log(p_n) / 2 to the exponent, so that everything said above holds as it stands.
+are then multiplied by sqrt(p_n): the ones are replaced by that number, and for K_nm, log(p_n) / 2
+is added to the exponent, so that all formulas above remain valid.
 """
 
 import numpy as np

@@ -2,25 +2,26 @@
 
 Every logarithm of equation 14 gets a multiplier z of its own, and each iteration is a Newton step
 on stationarity together with x z = mu k (k the share of the logarithm), so that the curvature of a
-logarithm is z / x rather than mu k / x^2 and steps stay long when mu is lowered. The point where a
-stage ends is the stationary point of equation 14 for that mu, as in the paper; the way differs:
+logarithm is z / x rather than mu k / x^2 and steps stay long when mu is lowered. A stage ends at
+the stationary point of equation 14 for that mu, as in the paper; the steps differ:
 
 * the system is that of ``barrier`` with the Gauss-Newton Hessian of A.2, positive definite, so that
-  a step goes down; once mu is small the exact Hessian takes its place where it is positive definite
-  too (the residuals do not vanish, and without them the last stages would only crawl);
+  J decreases along a step; once mu is small, the exact Hessian is used if it is positive definite
+  too (the residuals do not vanish, and without their terms the last stages converge slowly);
 * it is damped in the weights alone, because the outputs are linear in alpha, in the metric of
-  relative changes (lam / w^2), and the damping is carried from stage to stage;
-* if the boundary shortens a step below 0.9, further steps with the factor at hand are tried, and
-  the one is taken along which J may fall most: first one that corrects for what the step leaves
-  of the products x z (in the manner of Mehrotra), then ones that bring those products, at a step
-  longer by a half, to within a factor of ten of mu k (in the manner of Gondzio);
-* wide Gaussians are nearly collinear, so that E is a narrow valley, and bent, because they depend
-  on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step
-  of alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated;
-* a step is halved until J goes down enough (Armijo); a stage ends when the decrement, the fall that
-  the quadratic model of J still promises, is a small part of mu, with a damping that is no more
-  than some hundred times mu (the curvature of the logarithms is mu / d in the same metric): if it
-  is more, the damping is taken back and the stage goes on.
+  relative changes (lam / w^2), and the damping is kept from stage to stage;
+* if the boundary shortens a step below 0.9, further steps with the same factorisation are tried,
+  and the one with the largest possible decrease of J is taken: first one that corrects for what the
+  step leaves of the products x z (in the manner of Mehrotra), then ones that bring those products,
+  at a step longer by a half, to within a factor of ten of mu k (in the manner of Gondzio);
+* wide Gaussians are nearly collinear, so that E has a narrow valley, which is curved, because they
+  depend on the weights: after a trial step, a step of alpha alone corrects the change of dE/dalpha
+  that the model did not predict; it needs only the leading block of the factor and no evaluation of
+  Gaussians;
+* a step is halved until J decreases enough (Armijo); a stage ends when the decrement, the decrease
+  predicted by the quadratic model of J, is a small fraction of mu, with a damping of at most some
+  hundred times mu (the curvature of the logarithms is mu / d in the same metric); with more
+  damping, it is reduced and the stage continues.
 
 For fixed weights (``parts="alpha"``) the problem is convex, a lasso with a budget; the same steps
 solve it to any accuracy, whatever the condition number, which coordinate descent does not.
