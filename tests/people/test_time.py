@@ -48,6 +48,26 @@ def test_hours_as_a_quantity(run, tmp_path):
     assert chosen(done) == ["work"]
 
 
+def test_weekday_and_hour_of_a_timestamp(run, tmp_path):
+    """A peak at noon and idle weekends, in a timestamp alone: no straight line fits either."""
+    rng = np.random.default_rng(41)
+    when = pd.date_range("2022-05-02", periods=2400, freq="h")
+    noon = np.exp(-(((when.hour - 12) / 3.0) ** 2))
+    load = 50 * noon - 20 * (when.day_of_week >= 5) + rng.normal(0, 3, len(when))
+    walks = {f"walk_{k}": np.cumsum(rng.normal(size=len(when))) for k in range(4)}
+    path = tmp_path / "clock.csv"
+    pd.DataFrame({"when": when, **walks, "load": load}).to_csv(path, index=False)
+    refused = run("select", path, "--target", "load")
+    assert "--dates clock times of day to indicators of weekday and hour" in refused.err
+    found = {
+        how: json.loads(run("select", path, "--target", "load", "--dates", how, "--json").out)
+        for how in ("parts", "clock")
+    }
+    assert found["clock"]["chosen"]["features"] == ["when"]
+    assert found["clock"]["chosen"]["rmse"] == pytest.approx(3.0, rel=0.05)
+    assert found["parts"]["chosen"]["rmse"] > 15
+
+
 def test_random_folds_recommend_random_walks(run, tables):
     options = ("--target", "load_mw", "--dates", "parts", "--validation", "10", "--quiet")
     done = run("select", tables("load"), *options)

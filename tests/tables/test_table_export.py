@@ -41,10 +41,11 @@ def with_gaps(frame, seed):
     return frame
 
 
-@pytest.fixture(scope="module", params=["error", "median", "indicator", "labels"])
+@pytest.fixture(scope="module", params=["error", "median", "indicator", "labels", "clock"])
 def case(request):
     """A model and 200 rows of another table, a value that was never seen among them."""
-    missing = "median" if request.param == "labels" else request.param
+    clock = request.param == "clock"
+    missing = "median" if request.param in ("labels", "clock") else request.param
     frame, y = raw(120, 0)
     new, _ = raw(200, 1)
     if missing != "error":
@@ -53,7 +54,10 @@ def case(request):
     selector = SparseRLSRegressor(choose=5)
     if request.param == "labels":
         selector, y = SparseRLSClassifier(choose=5), np.where(y > np.median(y), "up", "down")
-    model = TableSelector(selector, missing=missing, dates="parts", validation=None).fit(frame, y)
+    if clock:
+        y = y + 3 * (frame["when"].dt.hour == 7) + 2 * (frame["when"].dt.day_of_week == 2)
+    dates = "clock" if clock else "parts"
+    model = TableSelector(selector, missing=missing, dates=dates, validation=None).fit(frame, y)
     return model, new
 
 

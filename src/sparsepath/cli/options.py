@@ -201,9 +201,10 @@ COMMAND_OPTIONS = {
     "dates": CommandOption(
         DATA,
         "HOW",
-        "Dates: error (raise an error), or parts (year, month, day, weekday, hour).",
+        "Dates: error (raise an error), parts (year, month, day, weekday, hour), or clock (times "
+        "of day: an indicator for each weekday and hour; other dates as parts).",
         kind="one_of",
-        values=("error", "parts"),
+        values=("error", "parts", "clock"),
     ),
     "date-format": CommandOption(
         DATA,

@@ -84,9 +84,10 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         "error": missing values raise an error. "median": impute the median, for categories the most
         frequent value. "indicator": impute, and add a column that marks missing values (a category
         gets an indicator for missing instead).
-    dates : {"error", "parts"}
+    dates : {"error", "parts", "clock"}
         "error": dates raise an error. "parts": dates become year, month, day, weekday and, if there
-        are times of day, hour.
+        are times of day, hour. "clock": as "parts", but times of day become an indicator for each
+        weekday and each hour instead.
     max_categories : int
         Maximum number of values of a category that get an indicator: the most frequent ones that
         occur at least twice. All others, including new values, have all indicators zero.

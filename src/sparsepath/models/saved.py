@@ -25,7 +25,7 @@ from sparsepath.system.arrays import Floats
 from sparsepath.system.files import replacing
 from sparsepath.system.json_files import canonical, check, checksum, parse, plain, versions_in_use
 from sparsepath.tables.cells import cells_of, text_names_of
-from sparsepath.tables.features import DATE_PARTS, DATES, MISSING
+from sparsepath.tables.features import CLOCK_PARTS, DATE_PARTS, DATES, MISSING
 from sparsepath.tables.lags import LaggedColumn, after_history, earlier, history
 from sparsepath.tables.preparation import TablePreparation
 
@@ -462,7 +462,9 @@ def _check_features(features: list[dict[str, Any]]) -> None:
     for each in features:
         kind, fill = each["kind"], each["fill"]
         if kind == "date":
-            _expect(set(each["values"]) <= set(DATE_PARTS), "parts of dates that are known")
+            _expect(
+                set(each["values"]) <= {*DATE_PARTS, *CLOCK_PARTS}, "parts of dates that are known"
+            )
         wanted = str if kind == "category" else float
         _expect(all(isinstance(value, str) == (wanted is str) for value in fill), "fitting fills")
         most = len(each["values"]) if kind == "date" else 1

@@ -8,7 +8,9 @@ flag         1 for true, 0 for false
 category     an indicator for each value that occurs twice or more, the commonest first; hours of
              the clock such as "06h" too, since 23h is next to 00h
 ordered      the place of the value in its order
-date         year, month, day, weekday (1: Monday), and hour if there are times of day
+date         year, month, day, weekday (1: Monday), and hour if there are times of day; with
+             "clock" an indicator for each weekday and hour instead, since their effects are not
+             linear
 ===========  ==============================================================================
 
 Where missing values are allowed, the median, or the commonest value, stands for them; with
@@ -32,8 +34,12 @@ from sparsepath.system.arrays import Floats
 from sparsepath.tables.dates import DateFormats, as_days, guess_formats, kind_of_dates, parse_dates
 
 MISSING = ("error", "median", "indicator")
-DATES = ("error", "parts")
+DATES = ("error", "parts", "clock")
 DATE_PARTS = ("year", "month", "day", "weekday", "hour")
+CLOCK_PARTS = (
+    *(f"weekday={day}" for day in range(1, 8)),
+    *(f"hour={hour}" for hour in range(24)),
+)
 TWICE = 2  # rows in which a value must occur to have an indicator
 QUOTED = 3  # values quoted in a message
 NAMED_GAPS = 50  # columns with missing values, up to which a message names all of them
@@ -282,7 +288,7 @@ def learn(
         form = date_format.get(cells.name) if isinstance(date_format, Mapping) else date_format
         if dates == "error":
             raise InputError(f"{dates_said([cells.name])}.")
-        values = DATE_PARTS if _has_hours(cells) else DATE_PARTS[:-1]
+        values = _parts_of_dates(cells, dates)
     elif cells.kind == "text":
         counts = cells.counted_texts()
         often = [value for value, count in counts.items() if count >= TWICE]
@@ -292,6 +298,23 @@ def learn(
     made = Feature(cells.name, kind, values, missing, unit=cells.unit, style=cells.style)
     made = replace(made, format=form or "")
     return made if missing == "error" else _filled(made, cells)
+
+
+def _parts_of_dates(cells: RawColumn, dates: str) -> tuple[str, ...]:
+    """Return the parts of which columns are made."""
+    if not _has_hours(cells):
+        return DATE_PARTS[:-1]
+    return CLOCK_PARTS if dates == "clock" else DATE_PARTS
+
+
+def part_and_value(part: str) -> tuple[str, int | None]:
+    """Return the part of a date, and the value that it is compared with, if there is one.
+
+    >>> part_and_value("hour=7"), part_and_value("hour")
+    (('hour', 7), ('hour', None))
+    """
+    name, _, value = part.partition("=")
+    return name, int(value) if value else None
 
 
 def _has_hours(cells: RawColumn) -> bool:
@@ -366,7 +389,9 @@ def _parts(
         "weekday": (since + 3) % 7 + 1,  # 1970 began on a Thursday
         "hour": (moments - days).astype("timedelta64[h]").astype(np.int64),
     }
-    return gone, np.column_stack([every[part] for part in parts]).astype(np.float64)
+    wanted = (part_and_value(part) for part in parts)
+    made = [every[name] if value is None else every[name] == value for name, value in wanted]
+    return gone, np.column_stack(made).astype(np.float64)
 
 
 # Numbers that are written as text -----------------------------------------------------------------
@@ -503,6 +528,6 @@ def dates_said(names: Sequence[str]) -> str:
     return (
         f"dates in column{'' if one else 's'} {quote_values(names, 5)}: "
         "dates='parts' (--dates parts) "
-        f"converts them to year, month, day and weekday; or leave {'it' if one else 'them'} out "
-        "(--drop)"
+        "converts them to year, month, day and weekday, dates='clock' (--dates clock) times of day "
+        f"to indicators of weekday and hour; or leave {'it' if one else 'them'} out (--drop)"
     )

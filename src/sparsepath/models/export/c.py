@@ -8,6 +8,7 @@ import numpy as np
 from sparsepath.errors import InputError
 from sparsepath.models.export.subject import Subject, Term, number, one_line
 from sparsepath.models.predictors import Gaussian, Tanh
+from sparsepath.tables.features import part_and_value
 
 _LINKED = """/* sparsepath_scores gives the {link}; this gives the prediction. */
 static double inverse_link(double f)
@@ -116,7 +117,7 @@ def _place(term: Term, terms: list[Term]) -> tuple[str, str]:
     """Return the field that a term is computed from: a column or a part of a date."""
     if term.kind == "missing":  # any part of a date tells that
         term = next((t for t in terms if t.kind == "part" and t.name == term.name), term)
-    return term.name, term.value if term.kind == "part" else ""
+    return term.name, part_and_value(term.value)[0] if term.kind == "part" else ""
 
 
 def _term(term: Term, here: str, is_text: bool) -> str:
@@ -135,6 +136,8 @@ def _term(term: Term, here: str, is_text: bool) -> str:
             for i, value in enumerate(term.values)
         )
         return f"{gone} ? {fill} : {places}NAN"
+    if term.kind == "part" and (value := part_and_value(term.value)[1]) is not None:
+        return f"{gone} ? {fill} : ({here} == {number(value)} ? 1.0 : 0.0)"
     return f"{gone} ? {fill} : {here}"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from sparsepath.errors import InputError
 from sparsepath.models.export.subject import Subject, Term
 from sparsepath.models.predictors import Tanh
+from sparsepath.tables.features import part_and_value
 
 OPSET = 17
 FLOAT, DOUBLE, INT64, STRING = 1, 11, 7, 8  # as TensorProto counts them
@@ -150,7 +151,7 @@ class Graph:
         x = self.given(term.name, [None, 1], DOUBLE if is_date else None)
         if term.kind == "missing":
             return self.node("Cast", self.node("IsNaN", x), to=DOUBLE)
-        made = self._part(x, term.value) if term.kind == "part" else x
+        made = self._part_or_indicator(x, term.value) if term.kind == "part" else x
         if term.fill is None:
             return made
         return self.node("Where", self.node("IsNaN", x), self.constant([term.fill]), made)
@@ -181,6 +182,15 @@ class Graph:
             default_float=other,
         )  # fmt: skip
         return self.node("Cast", found, to=DOUBLE)
+
+    def _part_or_indicator(self, seconds: str, part: str) -> str:
+        """Add a part of a date, or 1 where it has a value; NaN stays."""
+        name, value = part_and_value(part)
+        made = self._part(seconds, name)
+        if value is None:
+            return made
+        here = self.node("Cast", self.node("Equal", made, self.constant([value])), to=DOUBLE)
+        return self.node("Where", self.node("IsNaN", made), made, here)
 
     def _part(self, seconds: str, part: str) -> str:
         """Add a part of a date.

@@ -78,9 +78,9 @@ def _made(row, of):
     if kind != "part":
         return float(value)
     moment = value if hasattr(value, "year") else datetime.datetime.fromisoformat(str(value))
-    if of["value"] == "weekday":
-        return float(moment.isoweekday())
-    return float(getattr(moment, of["value"], 0))
+    part, _, wanted = of["value"].partition("=")
+    found = moment.isoweekday() if part == "weekday" else getattr(moment, part, 0)
+    return float(found == int(wanted) if wanted else found)
 
 
 def _text(value):
@@ -109,7 +109,9 @@ _PREPARING_JAVASCRIPT = """
     const [, year, month, day, hour] =
       /^(\\d+)-(\\d+)-(\\d+)(?:[T ](\\d+))?/.exec(value).map(Number);
     const weekday = (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + 6) % 7 + 1;
-    return { year, month, day, weekday, hour: hour || 0 }[of.value];
+    const [part, wanted] = of.value.split("=");
+    const found = { year, month, day, weekday, hour: hour || 0 }[part];
+    return wanted === undefined ? found : Number(found === Number(wanted));
   }
 """
 

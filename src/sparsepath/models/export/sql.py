@@ -19,6 +19,7 @@ from typing import Any
 from sparsepath.errors import InputError
 from sparsepath.models.export.subject import Subject, Term, number, one_line
 from sparsepath.models.predictors import Tanh
+from sparsepath.tables.features import part_and_value
 
 
 def sql(subject: Subject) -> str:
@@ -166,8 +167,11 @@ def _term(term: Term) -> str:
         places = (f"WHEN {_literal(v)} THEN {_number(i)}" for i, v in enumerate(term.values))
         made = f"CASE {text} {' '.join(places)} END"
     elif term.kind == "part":
-        made = f"CAST(strftime('{_PARTS[term.value]}', {name}) AS INTEGER)"
-        made = f"(({made} + 6) % 7 + 1)" if term.value == "weekday" else made
+        part, value = part_and_value(term.value)
+        made = f"CAST(strftime('{_PARTS[part]}', {name}) AS INTEGER)"
+        made = f"(({made} + 6) % 7 + 1)" if part == "weekday" else made
+        if value is not None:
+            made = f"CASE WHEN {made} = {value} THEN 1e0 WHEN {made} <> {value} THEN 0e0 END"
     else:
         made = f"CASE WHEN {text} <> '' THEN {name} END"
     return f"({made})" if term.fill is None else f"COALESCE({made}, {_number(term.fill)})"
