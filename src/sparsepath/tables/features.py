@@ -301,7 +301,7 @@ def learn(
 
 
 def _parts_of_dates(cells: RawColumn, dates: str) -> tuple[str, ...]:
-    """Return the parts of which columns are made."""
+    """Return the parts that become columns."""
     if not _has_hours(cells):
         return DATE_PARTS[:-1]
     return CLOCK_PARTS if dates == "clock" else DATE_PARTS
