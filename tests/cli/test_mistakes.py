@@ -35,6 +35,8 @@ MISTAKES = {
     "select t.csv --target late --p-values": ["--p-values", "regression"],
     "select t.csv --target y --nonsense": ["--nonsense", "sparsepath select --help"],
     "compare gaps.csv --target y --methods greedy-rls,lars": ["missing values in column 'b'"],
+    "select t.csv --target y --method grafting --loss huber:3": ["huber without a number"],
+    "select t.csv --target y --weights b --drop late,town": ["--weights holds negative numbers"],
     "export model.json": ["'--to'", "sparsepath export --help"],
 }
 

@@ -32,6 +32,7 @@ CASES = {
     "rows without gaps": ["--missing", "drop-rows", "--sample", "150"],
     "columns without gaps": ["--missing", "drop-columns"],
     "ordered": ["--ordered", "grade=1<2<3"],
+    "text, declared": ["--categorical", "town"],
     "dates": ["--dates", "parts"],
     "passes": ["--memory", "1GB", "--alpha", "1"],
     "text in passes": ["--memory", "1GB", "--drop", "w", "--alpha", "1"],

@@ -25,6 +25,7 @@ from sparsepath.report.outcome import Outcome, beneath
 from sparsepath.system.files import is_file
 from sparsepath.system.json_files import check
 from sparsepath.tables.cells import RawTable
+from sparsepath.tables.features import infer_type
 
 RUN = "run.toml"
 ABOUT = "what was run on which data; sparsepath run repeats it"
@@ -277,11 +278,11 @@ def _tables(source: InputSpec, outcome: Outcome) -> Iterator[str]:
 
 
 def _types(source: InputSpec, raw: RawTable) -> Iterator[str]:
-    """Columns that are called ordered; the others have the type that the values suggest."""
-    if source.preparing.categorical:
-        raise _NoShortLines
-    for cell in raw.cells if source.preparing.ordered else ():
-        if cell.n_missing:  # numbers with gaps are no whole numbers to pandas
+    """Columns that are declared; the others have the type that the values suggest."""
+    policy = source.preparing
+    for cell in raw.cells if policy.ordered or policy.categorical else ():
+        # Numbers with gaps are no whole numbers to pandas, and categories of digits are numbers.
+        if cell.n_missing or infer_type(cell).kind != cell.kind:
             raise _NoShortLines
         if cell.kind == "ordered":
             made = f"table[{cell.name!r}].astype(str), {list(cell.order)!r}, ordered=True"

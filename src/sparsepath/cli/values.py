@@ -461,11 +461,14 @@ def as_command_line(message: str) -> str:
     '--cv 3 is more than the 2 samples; give 2 or less.'
     >>> as_command_line("loss='huber' is for numbers.")
     '--loss huber is for numbers.'
+    >>> as_command_line("sample_weight holds negative numbers")
+    '--weights holds negative numbers'
     >>> as_command_line("leave them out by drop=['a', 'b'].")
     'leave them out by --drop a,b.'
     >>> as_command_line("dates='parts' (--dates parts) makes parts of them.")
     '--dates parts makes parts of them.'
     """
+    message = re.sub(r"\bsample_weight\b(?!=)", "--weights", message)
     message = _FOLDS.sub("--validation ", _BESIDE.sub(r"\1", message))
     from sparsepath.data.names import listing
 

@@ -78,6 +78,11 @@ def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2)
             + (f"use one of {', '.join(losses)}" if losses else "remove it")
             + (f", or --method grafting for {given['loss']}." if counts else ".")
         )
+    name, colon, _ = str(given.get("loss", "")).partition(":")
+    if colon and not str(method.regressor).startswith("rls."):
+        raise InputError(
+            f"--loss {given['loss']}: {method.name} has {name} without a number; remove it."
+        )
     if method.is_fixed(given) and "cv" in given:
         fixed = " and ".join(f"--{option}" for option in method.given)
         raise InputError(f"with {fixed} there is nothing for --cv to choose; remove one of them.")
