@@ -1,5 +1,6 @@
 """The site: `make docs`. Pages are Markdown; the API comes from docstrings, the gallery from examples/."""
 
+import inspect
 import os
 import sys
 import tomllib
@@ -99,3 +100,16 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_nav_level": 1,
 }
+
+
+def class_signature(app, what, name, obj, options, signature, returns):
+    """Return the parameters of a class whose ``__new__`` takes any."""
+    if what != "class" or not signature or not signature.startswith("(*_"):
+        return None
+    own = inspect.signature(obj)
+    plain = [one.replace(annotation=one.empty) for one in own.parameters.values()]
+    return str(own.replace(parameters=plain, return_annotation=own.empty)), returns
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", class_signature)

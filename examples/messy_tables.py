@@ -1,4 +1,4 @@
-"""Messy tables, as people have them: house sales, genes, hourly load, a survey, patients.
+"""Realistic tables: house sales, genes, hourly load, a survey, patients.
 
 Each function draws a table as a dict of columns, ready for ``pandas.DataFrame`` or a CSV file. What
 decides the target is known and listed below each table, so that a result can be checked.

@@ -2,7 +2,7 @@
 Five lines
 ==========
 
-442 patients, ten measurements, how far their diabetes had come a year later. Which measurements does it take?
+Ten measurements of 442 diabetes patients, and the progression of the disease after one year. Which measurements predict it?
 """
 
 from sklearn.datasets import load_diabetes
@@ -15,5 +15,5 @@ print(model.honest_.sentence())
 figure = model.path_.plot()
 
 # %%
-# Above: the honest error, on patients whom neither the search nor the choice of the size had seen, and the error that the search made small. Below: which
-# measurements are in the best set of each size. The marked size is the smallest that is not clearly worse than the best.
+# Top: the honest error, measured on patients that were not used by the search or the choice of the size, and the error that the search minimised. Bottom: the
+# measurements in the best subset of each size. The marked size is the smallest within one standard error of the best.

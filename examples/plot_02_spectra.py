@@ -2,7 +2,7 @@
 Spectra: which wavelengths predict a concentration?
 ===================================================
 
-124 simulated infrared spectra of mixtures of five substances, 256 wavelengths each. The target is the amount of one substance. Neighbouring wavelengths are nearly copies of each other, so the
+124 simulated infrared spectra of mixtures of five substances, 256 wavelengths each. The target is the amount of one substance. Neighbouring wavelengths are almost copies of each other, so the
 question is not only which ones are selected, but whether the answer would be the same on other samples.
 """
 
@@ -16,7 +16,7 @@ amounts = rng.gamma(3.0, size=(124, 5))
 peaks = np.array([[30], [90], [130], [150], [220]])
 bumps = np.exp(-0.5 * ((np.arange(256) - peaks) / 12) ** 2)
 X = amounts @ bumps + 0.02 * rng.standard_normal((124, 256))
-y = amounts[:, 2] + 0.1 * rng.standard_normal(124)  # its peak, at 130, overlaps with that at 150
+y = amounts[:, 2] + 0.1 * rng.standard_normal(124)  # its peak at 130 overlaps with the one at 150
 
 model = SparseRLSRegressor(12, alpha=[1e-4, 1e-2, 1.0], search="floating").fit(X, y)
 print(model.honest_.sentence())

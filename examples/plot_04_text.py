@@ -2,7 +2,7 @@
 Text: which words distinguish two topics?
 =========================================
 
-Documentation is text that every machine has: the first paragraphs of the functions of ``scipy.stats`` and ``scipy.signal``. Words become a sparse matrix, and stay one.
+The texts are the first paragraphs of the documentation of ``scipy.stats`` and ``scipy.signal``, which is installed on every machine. The word frequencies are a sparse matrix, and it stays sparse.
 """
 
 import inspect
@@ -28,16 +28,16 @@ words = TfidfVectorizer(token_pattern=r"[a-z]{3,}", min_df=3, sublinear_tf=True)
 X = words.fit_transform(stats + signal)
 y = np.array(["stats"] * len(stats) + ["signal"] * len(signal))
 print(
-    f"{X.shape[0]} texts, {X.shape[1]} words, {X.nnz / np.prod(X.shape):.1%} of the entries are not zero."
+    f"{X.shape[0]} texts, {X.shape[1]} words, {X.nnz / np.prod(X.shape):.1%} of the entries are nonzero."
 )
 
 model = SparseRLSClassifier(25, cv=5, alpha=0.1, standardize=False).fit(X, y)
 names = words.get_feature_names_out()
 print(model.honest_.sentence())
-print("Error rate on texts left out:", round(model.honest_.figures["error_rate"], 3))
+print("Error rate on held-out texts:", round(model.honest_.figures["error_rate"], 3))
 
 # %%
-# The chosen words and their weights.
+# The selected words and their weights.
 
 weights = model.coef_.ravel()[model.selected_]
 order = np.argsort(weights)

@@ -2,7 +2,7 @@
 Time series: which days predict tomorrow?
 =========================================
 
-A simulated daily load of an electricity grid, predicted from the thirty days before. The past predicts the future and not the other way round, so the folds follow the order of time.
+A simulated daily load of an electricity grid, predicted from the thirty previous days. Only the past may be used to predict the future, so the folds are in time order.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ print(model.honest_.sentence())
 print("Days before, in order of entry:", [k + 1 for k in model.selected_.tolist()])
 
 # %%
-# The lags selected at each size, and the errors. Lags of whole weeks carry the weekly pattern; yesterday carries the weather.
+# The lags selected at each size, and the errors. Lags of whole weeks represent the weekly pattern, yesterday's load the weather.
 
 path = model.path_
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", width_ratios=(3, 2))

@@ -2,8 +2,8 @@
 A table with text and missing values
 ====================================
 
-The diabetes data as a clinic would have them: the sex in words, the age as a band, and one cell of twenty empty. Words become columns of zeros and ones, which come in
-together or not at all; gaps are filled by medians.
+The diabetes data as a clinic might store them: sex as text, age in bands, and one in twenty cells empty. Each text column becomes indicator columns, which are selected
+together or not at all; missing values are replaced by medians.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ table["age"] = pd.cut(X["age"], [0, 35, 45, 55, 65, 100]).astype(str)
 print(table.head(3).to_string())
 
 # %%
-# The table as numbers, and for each column the column of the table that it was made of.
+# The table as numbers, and for each numeric column the table column that it comes from.
 
 words = ["sex", "age"]
 numbers = [name for name in table.columns if name not in words]
@@ -41,17 +41,17 @@ print(model.get_feature_names_out().tolist())
 figure = model.path_.plot()
 
 # %%
-# What the empty cells cost: the same search on the full table.
+# The effect of the missing values: the same search on the complete table.
 
 fig, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
 full = SparseRLSRegressor().fit(X, y).path_
-ax.plot(full.sizes, full.honest_errors, "o-", ms=3, label="all cells, age and sex as numbers")
+ax.plot(full.sizes, full.honest_errors, "o-", ms=3, label="complete, age and sex as numbers")
 ax.plot(
     model.path_.sizes,
     model.path_.honest_errors,
     "s-",
     ms=3,
-    label="one cell of twenty empty, words",
+    label="5 % missing, age and sex as text",
 )
 ax.set(xlabel="number of columns", ylabel="honest squared error")
 ax.legend(frameon=False)

@@ -1,8 +1,8 @@
 """
-Costs: the best error that money can buy
-========================================
+Costs: the lowest error for a budget
+====================================
 
-Age, sex, weight and blood pressure cost next to nothing; the six serum measurements are a blood test each. ``feature_costs`` judges what is gained per cost.
+Age, sex, weight and blood pressure cost little; each of the six serum measurements is a blood test. With ``feature_costs``, features are ranked by error reduction per unit cost.
 """
 
 import matplotlib.pyplot as plt
@@ -32,13 +32,13 @@ def bought(path):
 
 
 fig, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-for label, given in (("by what is gained", None), ("by what is gained per cost", prices)):
+for label, given in (("by error reduction", None), ("by error reduction per cost", prices)):
     path = SparseRLSRegressor(feature_costs=given).fit(X, y).path_
     spent, errors, entered = bought(path)
     ax.step(spent, errors, where="post", label=label)
     below = -10 if given else 3
     for i, name in enumerate(entered[1:], 1):
-        if errors[i] < 0.99 * errors[i - 1]:  # the others gain next to nothing
+        if errors[i] < 0.99 * errors[i - 1]:  # the others gain very little
             ax.annotate(
                 name[0],
                 (spent[i], errors[i]),
@@ -54,7 +54,7 @@ ax.set(
 ax.legend(frameon=False)
 
 # %%
-# With a budget the question is answered at once.
+# ``budget`` limits the total cost:
 
 model = SparseRLSRegressor(feature_costs=prices, budget=20, choose="min").fit(X, y)
 print(

@@ -2,8 +2,8 @@
 Interacting features
 ====================
 
-``y = x1 + (x2 > 0.5)(x3 > 0.5)`` and three features of noise. Alone, the first feature is the best; of two, the other two are, which adding one feature at a time
-cannot find, and a linear model cannot use.
+``y = x1 + (x2 > 0.5)(x3 > 0.5)``, and three more features are noise. The best single feature is ``x1``, but the best pair is ``x2`` and ``x3``. A search that adds one feature at a time
+cannot find this pair, and a linear model cannot use the interaction.
 """
 
 import matplotlib.pyplot as plt
@@ -18,14 +18,14 @@ for exchange in network.path_.entering_together():
     print(
         "At size",
         exchange.size,
-        "came",
+        "entered:",
         [f"x{j + 1}" for j in exchange.entered],
-        "and left",
+        "left:",
         [f"x{j + 1}" for j in exchange.left],
     )
 
 # %%
-# The rows of the map of ELM-FS break off: x1 leaves for the pair, and comes back.
+# In the map of ELM-FS, x1 is replaced by the pair at size 2 and returns at size 3.
 
 figure = network.path_.plot()
 
@@ -37,6 +37,6 @@ for label, model in (("greedy RLS, linear", linear), ("ELM-FS", network)):
     sizes = [size for size in model.path_.sizes if size]
     errors = [((model.at_size(size).predict(test.X) - test.y) ** 2).mean() for size in sizes]
     ax.plot(sizes, errors, "o-", label=label)
-ax.axhline(0.01, color="grey", ls=":", label="the noise itself")
+ax.axhline(0.01, color="grey", ls=":", label="variance of the noise")
 ax.set(xlabel="number of features", ylabel="squared error on new data", ylim=(0, None))
 ax.legend(frameon=False)

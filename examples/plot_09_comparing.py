@@ -2,8 +2,8 @@
 Comparing methods
 =================
 
-Seven methods on one small problem, each choosing its features and its size without the samples on which it is judged. The target is Friedman's: five of ten features
-matter, two of them in a product, one by its square.
+Seven methods on one small problem. Each chooses its features and its size without the held-out samples on which it is evaluated. The target is Friedman's function: five of ten features
+matter, two of them through a product and one through its square.
 """
 
 import warnings
@@ -19,7 +19,7 @@ with warnings.catch_warnings():
 print(table.sentence())
 
 # %%
-# All of it side by side. The bars are 90 % intervals of the error on new data.
+# The results of all methods. The bars are 90 % intervals of the error on new data.
 
 figure = table.plot()
 

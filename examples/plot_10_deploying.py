@@ -2,7 +2,7 @@
 Deploying: from data to a C program
 ===================================
 
-A selected model is a few columns and a formula. Here it becomes one C file without a dependency, is compiled, and gives the same numbers.
+A selected model is a few columns and a formula. This example exports it as one C file without dependencies, compiles it, and compares the predictions.
 """
 
 import ctypes
@@ -23,12 +23,12 @@ source = model.export("c")
 print(source)
 
 # %%
-# The compiler's turn. The function takes a pointer to the struct that the source declares: one number for each of
+# Compile and call it. The function takes a pointer to the struct declared in the source: one number for each of
 # the three columns in use, in the order of their names in the file.
 
 compiler = shutil.which("cc")
 if compiler is None:
-    print("There is no C compiler here; the expression for a database instead:")
+    print("No C compiler was found; the SQL expression instead:")
     print(model.export("sql"))
 else:
     folder = Path(tempfile.mkdtemp())
@@ -50,6 +50,6 @@ else:
     )
 
 # %%
-# The same for a database, a browser and any ONNX runtime: ``model.export("sql")``, ``"javascript"``, ``"onnx"``.
+# Exports for databases, browsers and ONNX runtimes: ``model.export("sql")``, ``"javascript"``, ``"onnx"``.
 
 print(model.export("sql"))

@@ -2,8 +2,8 @@
 Larger than memory
 ==================
 
-Rows in Parquet files, read in passes: the products of the columns are summed up once, and folds, penalties and sizes need no further reading. Here the files are small
-and the limit is smaller; with a hundred million rows the script is the same.
+Parquet files are read in passes: sums of products of the columns are computed once, and folds, penalties and sizes need no further reading. Here the files are small
+and the memory limit is smaller; the script for a hundred million rows is the same.
 """
 
 import tempfile
@@ -27,7 +27,7 @@ size = sum(file.stat().st_size for file in folder.iterdir())
 print(f"{size / 1e6:.0f} MB in four files.")
 
 # %%
-# Nothing is read before ``fit``, and then once.
+# The data are read by ``fit``, only once.
 
 data = sparsepath.open(str(folder / "*.parquet"), target="y", memory=8e6)
 model = SparseRLSRegressor(15, cv=10).fit(data)

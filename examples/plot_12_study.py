@@ -1,9 +1,9 @@
 """
-A whole study
-=============
+A complete study
+================
 
-Breast cancer, 569 patients, thirty measurements of cell nuclei, malignant or benign. From the question to the answer, with all that a reader will ask: how many, at what
-error, is it chance, would the same be chosen again, does another method say the same, and what does the model look like.
+Thirty measurements of cell nuclei from 569 patients with a breast tumour, malignant or benign. A complete analysis: how many features, the expected error, a test against
+chance, the stability of the selection, a second method, and a final test on new patients.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 y = y.map({0: "malignant", 1: "benign"})
 
 # %%
-# A third of the patients is put aside, to be looked at once, at the end.
+# A third of the patients is kept for a single test at the end.
 
 X, X_new, y, y_new = train_test_split(X, y, test_size=1 / 3, random_state=0, stratify=y)
 model = SparseRLSClassifier(12, search="floating", loss="zero_one").fit(X, y)
@@ -26,13 +26,13 @@ print(model.get_feature_names_out().tolist())
 figure = model.path_.plot()
 
 # %%
-# Is it chance? The labels shuffled, the search repeated:
+# Is there any signal? The search is repeated with permuted labels:
 
 null = permutation_null(SparseRLSClassifier(3), X, y, 39)
 print("p =", null.p_value)
 
 # %%
-# Would the same be chosen again? On fifty halves of the patients:
+# Would the same features be chosen again? The search is repeated on fifty random halves of the patients:
 
 size = len(model.selected_)
 halves = stability(SparseRLSClassifier(size, validation=None), X, y, 50)
@@ -46,25 +46,25 @@ ax.barh(
     color=["C1" if name in chosen else "C0" for name in names],
 )
 ax.set(
-    xlabel=f"part of the halves in which it is among the {size}",
+    xlabel=f"share of the halves that select it among {size}",
     title="orange: chosen above",
     xlim=(0, 1),
 )
 
 # %%
-# Measurements that stand in for each other, so that "either of these" is the answer:
+# Interchangeable measurements:
 
 for group in halves.stand_ins(size)[:4]:
     print(" or ".join(group))
 
 # %%
-# Do others say the same?
+# Does another method select the same features?
 
 table = compare(["greedy-rls", "backward-rls"], X, y, validation=5)
 print(table.sentence())
 
 # %%
-# And the patients that were put aside:
+# The test on the patients that were kept back:
 
 wrong = np.mean(model.predict(X_new) != y_new)
 print(

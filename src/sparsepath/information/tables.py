@@ -33,7 +33,7 @@ class Codes:
 
     @classmethod
     def rows(cls, rows: Floats) -> "Codes":
-        """Return the codes of some rows of the table of columns."""
+        """Return the codes of samples by the values of several columns, given as rows."""
         found = cls(np.zeros(rows.shape[1], dtype=np.intp), 1)
         for row in rows:
             of = np.unique(row, return_inverse=True)[1]
