@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sparsepath
-from sparsepath import InputError
+from sparsepath import GraftingRegressorCV, InputError, SparseRLSClassifier, SparseRLSRegressor
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 y = X[:, 0] + np.random.default_rng(1).standard_normal(30)
@@ -46,3 +46,58 @@ def test_a_column_without_any_value_is_a_column_of_missing_values():
     model = sparsepath.TableSelector(sparsepath.SparseRLSRegressor())
     with pytest.raises(InputError, match="missing values in column 'p'"):
         model.fit(frame, y)
+
+
+ROWS = np.arange(30)
+SETS = np.array([{1}, {2}] * 15, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"groups": SETS}, "labels that cannot be sorted"),
+        ({"groups": np.where(ROWS < 9, np.nan, ROWS)}, "groups contains NaN"),
+        ({"validation": [([], ROWS)]}, "the training part of split 0 has no rows"),
+        ({"cv": [(ROWS,)]}, "^cv cannot (be used to )?split these data"),
+        ({"cv": [(ROWS, ROWS, ROWS)] * 9}, "^cv cannot (be used to )?split these data"),
+    ],
+)
+def test_groups_and_splits(given, words):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), rng.standard_normal(30)
+    groups = given.pop("groups", None)
+    for model in (SparseRLSRegressor(2, **given), GraftingRegressorCV(**given)):
+        with pytest.raises(InputError, match=words) as error:
+            model.fit(X, y, groups=groups)
+        assert "\n" not in str(error.value)
+        assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (np.array([{1}, {2}] * 15), "labels of type set; convert them to text"),
+        (pd.PeriodIndex(["2020", "2021"] * 15, freq="Y"), "labels of type Period"),
+        (np.array([10**30, 1] * 15, dtype=object), "labels of type int"),
+    ],
+)
+def test_labels_that_are_neither_text_nor_numbers(labels, words):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(InputError, match=words):
+        SparseRLSClassifier(2).fit(X, labels)
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_numbers_that_are_stored_as_objects_are_labels(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.array([kind(0), kind(1)] * 15)
+    found = SparseRLSClassifier(2).fit(X, y.astype(object))
+    expected = SparseRLSClassifier(2).fit(X, y)
+    assert found.classes_.dtype == expected.classes_.dtype
+    assert (found.predict(X) == expected.predict(X)).all()
+
+
+def test_targets_beyond_floating_point():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(InputError, match="whole numbers beyond the range"):
+        SparseRLSRegressor(2).fit(X, np.array([10**400, 1] * 15, dtype=object))

@@ -153,3 +153,15 @@ def test_command_line_as_in_python(run, tmp_path):  # noqa: F811
     ):
         refused(run("select", file, *asked, *option), word)
     refused(run("select", file, *asked[:-1], "level:0-3"), "level:0-3", "load:1-24")
+
+
+@pytest.mark.parametrize("option", [("--horizon", "2"), ("--lags", "level:1-3")])
+def test_tables_of_numbers_on_the_command_line(run, tmp_path, option):  # noqa: F811
+    """A table without text needs no encoding, but its rows still go through the selector."""
+    file = tmp_path / "t.csv"
+    series().drop(columns="day").to_csv(file, index=False)
+    options = {"horizon": 2} if option[0] == "--horizon" else {"lags": {"level": 3}}
+    found = json.loads(run("select", file, "--target", "level", *option, "--json").out)
+    ours = TableSelector(SparseRLSRegressor(), **options).fit(pd.read_csv(file), "level")
+    assert found["chosen"]["features"] == list(ours.path_.names(len(ours.selected_)))
+    assert found["honest"]["error"] == pytest.approx(ours.honest_.error, rel=1e-12)

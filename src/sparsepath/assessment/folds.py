@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, TimeSeriesSpli
 
 from sparsepath.data.folds import Rows, cases, dealt, strata_of
 from sparsepath.data.sources import Source
-from sparsepath.data.splits import checked_split, count_groups
+from sparsepath.data.splits import checked_split, count_groups, group_codes
 from sparsepath.errors import InputError, warn_user
 
 USUAL = 10  # folds
@@ -50,7 +50,7 @@ def parts_of(
     clusters: Rows = np.arange(n)
     if groups is not None:
         count_groups(groups, n)
-        clusters = np.unique(np.asarray(groups), return_inverse=True)[1]
+        clusters = group_codes(groups, n)
     check_validation(validation)
     if isinstance(validation, Integral):
         found = _folds(int(validation), X, y, groups, weights, clusters, classes, repeats)
@@ -113,6 +113,8 @@ def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
     found = [checked_split("validation", pair, i, everyone) for i, pair in enumerate(splits)]
     if not found:
         raise InputError("validation yields no splits; give at least one.")
+    if empty := [i for i, (train, _) in enumerate(found) if not len(train)]:
+        raise InputError(f"validation: the training part of split {empty[0]} has no rows.")
     return [(np.sort(train), np.sort(test)) for train, test in found]
 
 

@@ -43,10 +43,20 @@ def splits_of(
         except InputError:
             raise
         except (TypeError, ValueError) as error:
-            raise InputError(f"cv={cv!r} cannot split these data: {error}") from error
+            raise InputError(f"{named(cv)} cannot split these data: {error}") from error
     if not found:
         raise InputError(f"cv={cv!r} yields no splits; give at least one.")
     return found
+
+
+def named(cv: Any) -> str:
+    """Return how messages name a value of ``cv``: without a list of rows.
+
+    >>> named(3), named([(list(range(50)), [50])])
+    ('cv=3', 'cv')
+    """
+    text = f"cv={cv!r}"
+    return text if len(text) < 100 and "\n" not in text else "cv"
 
 
 def splitter_of(
@@ -74,7 +84,7 @@ def splitter_of(
     try:
         return check_cv(cv, y, classifier=classifier)
     except (TypeError, ValueError) as error:
-        raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.") from error
+        raise InputError(f"{named(cv)}; use 'loo', a number of folds, or splits.") from error
 
 
 def group_codes(groups: ArrayLike, m: int) -> NDArray[np.intp]:
@@ -84,13 +94,19 @@ def group_codes(groups: ArrayLike, m: int) -> NDArray[np.intp]:
         raise InputError(
             f"groups has shape {given.shape}; give the group of each of the {m} samples."
         )
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        raise InputError("groups contains NaN; give the group of every sample.")
     try:
-        return np.unique(given, return_inverse=True)[1].astype(np.intp)
-    except TypeError as error:
+        labels, codes = np.unique(given, return_inverse=True)
+        orderly = given.dtype.kind != "O" or len(set(given.tolist())) == len(labels)
+    except TypeError:
+        orderly = False
+    if not orderly:
         raise InputError(
             "groups has labels that cannot be sorted, such as None, or numbers mixed with "
             "text; give numbers or text for every sample."
-        ) from error
+        )
+    return codes.astype(np.intp)
 
 
 def count_groups(groups: ArrayLike, m: int) -> int:

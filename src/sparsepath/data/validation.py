@@ -232,14 +232,17 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
         from sklearn.utils.validation import check_array
 
         _refuse_text_target(y)
-        Y = check_array(
-            y,
-            ensure_2d=False,
-            dtype="numeric",
-            ensure_all_finite=False,
-            input_name="y",
-            ensure_min_samples=0,
-        )
+        try:
+            Y = check_array(
+                y,
+                ensure_2d=False,
+                dtype="numeric",
+                ensure_all_finite=False,
+                input_name="y",
+                ensure_min_samples=0,
+            )
+        except OverflowError:
+            raise InputError("y has whole numbers beyond the range of floating point.") from None
     plain = Y.ndim == 1
     if plain:
         Y = Y[:, None]
@@ -282,10 +285,22 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     if labels.dtype.kind == "O":
         _refuse_gaps(labels)
         _refuse_mixed(labels)
+        labels = _plain_labels(labels)
     with np.errstate(invalid="ignore"):  # numbers beyond the whole ones
         check_classification_targets(labels)
     check_consistent_length(labels, np.empty(n_samples))
     return labels
+
+
+def _plain_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return text as it is, and numbers that were stored as objects as numbers."""
+    if all(isinstance(label, str) for label in labels):
+        return labels
+    if all(isinstance(label, int | float | np.number | np.bool_) for label in labels):
+        plain = np.asarray(labels.tolist())
+        if plain.dtype.kind in "biuf":
+            return plain
+    raise InputError(f"y has labels of type {type(labels[0]).__name__}; convert them to text.")
 
 
 def _refuse_gaps(labels: NDArray[Any]) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import model_selection as ms
 
-from sparsepath.data.splits import Split, checked_split, splitter_of
+from sparsepath.data.splits import Split, checked_split, named, splitter_of
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
 
@@ -111,7 +111,7 @@ def read_splits(
         raise
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(
-            f"cv={cv!r} cannot be used to split these data ({error}); use 'loo', a number of "
+            f"{named(cv)} cannot be used to split these data ({error}); use 'loo', a number of "
             "folds, a scikit-learn splitter or a list of pairs of row numbers, train and test."
         ) from error
     if single and leave_one_out:
