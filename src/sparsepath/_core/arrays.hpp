@@ -1,6 +1,7 @@
 // NumPy arrays as the loops see them: float64 or int64, C order, on the CPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <nanobind/nanobind.h>
@@ -30,6 +31,14 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> new_vector(size_t n) {
     T* data = new T[n]();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner);
+}
+
+// A copy of some numbers.
+template <class Values>
+nb::ndarray<nb::numpy, double, nb::ndim<1>> numpy_of(const Values& values) {
+    auto out = new_vector<double>(values.size());
+    std::copy(values.begin(), values.end(), out.data());
+    return out;
 }
 
 template <class T>

@@ -17,6 +17,8 @@ struct Blas {
                  const int* lda, const double* beta, double* c, const int* ldc);
     void (*trsm)(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
                  const double* alpha, const double* a, const int* lda, double* b, const int* ldb);
+    void (*trsv)(const char* uplo, const char* trans, const char* diag, const int* n, const double* a, const int* lda,
+                 double* x, const int* incx);
     void (*potrf)(const char* uplo, const int* n, double* a, const int* lda, int* info);
 };
 
@@ -35,6 +37,7 @@ inline const Blas& blas() {
         found.gemv = reinterpret_cast<decltype(found.gemv)>(exported(b, "dgemv"));
         found.syrk = reinterpret_cast<decltype(found.syrk)>(exported(b, "dsyrk"));
         found.trsm = reinterpret_cast<decltype(found.trsm)>(exported(b, "dtrsm"));
+        found.trsv = reinterpret_cast<decltype(found.trsv)>(exported(b, "dtrsv"));
         found.potrf = reinterpret_cast<decltype(found.potrf)>(exported(l, "dpotrf"));
         return found;
     }();

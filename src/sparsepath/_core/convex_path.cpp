@@ -406,12 +406,6 @@ bool ConvexPath::certify(ConstVector gradient) {
 }
 
 void bind_convex_path(nb::module_& m) {
-    using Out = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-    const auto copied = [](const std::vector<double>& of) {
-        Out out = new_vector<double>(of.size());
-        std::copy(of.begin(), of.end(), out.data());
-        return out;
-    };
     nb::class_<ColumnStore>(m, "ColumnStore", "Columns of a design that some working set has needed.")
         .def(nb::init<int64_t, int64_t>(), nb::arg("m"), nb::arg("n"))
         .def("add", &ColumnStore::add, nb::arg("features"), nb::arg("columns"), "Keep columns, one per row.");
@@ -433,13 +427,13 @@ void bind_convex_path(nb::module_& m) {
         .def("optimise", &ConvexPath::optimise, nb::call_guard<nb::gil_scoped_release>(), "Optimise the working set.")
         .def("certify", &ConvexPath::certify, nb::arg("gradient"), "Whether this value of l1 is done with.")
         .def_prop_ro(
-            "weights", [=](const ConvexPath& of) { return copied(of.weights()); }, nb::rv_policy::move)
+            "weights", [](const ConvexPath& of) { return numpy_of(of.weights()); }, nb::rv_policy::move)
         .def_prop_ro(
-            "gradient", [=](const ConvexPath& of) { return copied(of.gradient()); }, nb::rv_policy::move)
+            "gradient", [](const ConvexPath& of) { return numpy_of(of.gradient()); }, nb::rv_policy::move)
         .def(
             "outputs",
             [](const ConvexPath& of, Indices rows) {
-                Out out = new_vector<double>(rows.shape(0));
+                auto out = new_vector<double>(rows.shape(0));
                 for (size_t t = 0; t < rows.shape(0); ++t) out.data()[t] = of.point().f[rows.data()[t]];
                 return out;
             },

@@ -93,9 +93,9 @@ public:
         return !stopped_;
     }
 
-    auto best() const { return copied(best_); }
+    auto best() const { return numpy_of(best_); }
     // For every size a bound of all sets that were not looked at: infinite if there are none.
-    auto lower() const { return copied(lower_); }
+    auto lower() const { return numpy_of(lower_); }
     // The free columns that are not in the best set of a size, if it was found here.
     std::vector<int64_t> dropped(int64_t size) const { return dropped_.at(size); }
     bool improved(int64_t size) const { return improved_.size() > static_cast<size_t>(size) && improved_[size]; }
@@ -217,12 +217,6 @@ private:
         std::copy(scratch_.begin(), scratch_.begin() + m, here.costs.begin());
         for (int64_t a = 0; a < m; ++a) here.order[a] = here.index[here.order[a]];
         std::copy(here.order.begin(), here.order.begin() + m, here.index.begin());
-    }
-
-    static nb::ndarray<nb::numpy, double, nb::ndim<1>> copied(const std::vector<double>& of) {
-        auto out = new_vector<double>(of.size());
-        std::copy(of.begin(), of.end(), out.data());
-        return out;
     }
 
     int64_t m_, t_, fixed_;

@@ -591,12 +591,6 @@ std::vector<double> Folds::removals() const {
 
 namespace {
 
-nb::ndarray<nb::numpy, double, nb::ndim<1>> array_of(const std::vector<double>& from) {
-    auto out = new_vector<double>(from.size());
-    std::copy(from.begin(), from.end(), out.data());
-    return out;
-}
-
 using Strided = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 using Cube = nb::ndarray<nb::numpy, double, nb::ndim<3>>;
 using Allowed = std::optional<Mask>;
@@ -727,9 +721,9 @@ void bind_folds(nb::module_& m) {
                 return std::pair<int64_t, double>(best, best < 0 ? INF : self.addition(best));
             },
             nb::arg("allowed").none(), "The best feature to add, -1 if there is none, and its criterion.")
-        .def("additions", [](const Folds& self) { return array_of(self.additions()); },
+        .def("additions", [](const Folds& self) { return numpy_of(self.additions()); },
              "The criterion with each feature added, infinite where that is impossible.")
-        .def("removals", [](const Folds& self) { return array_of(self.removals()); },
+        .def("removals", [](const Folds& self) { return numpy_of(self.removals()); },
              "The criterion with each chosen feature dropped.")
         .def(
             "any_doubtful",
@@ -752,8 +746,8 @@ void bind_folds(nb::module_& m) {
         .def("regressions", &regressions, nb::arg("columns"))
         .def("omegas", &omegas, nb::arg("columns"))
         .def("blur", &Folds::blur, "How far rounding in sums blurs the model: largest square times diag A^-1.")
-        .def("sse", [](const Folds& self) { return array_of(self.sse); }, "Squared errors on each test part.")
-        .def("share", [](const Folds& self) { return array_of(self.share); })
+        .def("sse", [](const Folds& self) { return numpy_of(self.sse); }, "Squared errors on each test part.")
+        .def("share", [](const Folds& self) { return numpy_of(self.share); })
         .def_prop_ro("error", &Folds::error)
         .def_prop_ro("total_sse", &Folds::total_sse)
         .def_ro("chosen", &Folds::chosen);

@@ -23,12 +23,6 @@ namespace {
 using NewVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
 // A new array of these numbers.
-NewVector copied(const std::vector<double>& of) {
-    NewVector out = new_vector<double>(of.size());
-    std::copy(of.begin(), of.end(), out.data());
-    return out;
-}
-
 // How far a weight is from optimality, given the gradient g of the loss; see `violations` in criterion.py.
 inline double violation(double g, double w, double l1, double l2) {
     if (w == 0.0) return std::max(std::abs(g) - l1, 0.0);
@@ -86,8 +80,8 @@ public:
         certify();
     }
 
-    NewVector weights() const { return copied(w_); }
-    NewVector gradients() const { return copied(r_); }
+    NewVector weights() const { return numpy_of(w_); }
+    NewVector gradients() const { return numpy_of(r_); }
 
 private:
     static constexpr int MOST_SETS = 50;        // working sets of one value of l1
@@ -522,7 +516,7 @@ void bind_grafting(nb::module_& m) {
 
     nb::class_<WeightedColumns>(m, "WeightedColumns", "Columns of a working set times the roots of curvatures.")
         .def_prop_ro(
-            "c", [](const WeightedColumns& of) { return copied(of.c); }, nb::rv_policy::move);
+            "c", [](const WeightedColumns& of) { return numpy_of(of.c); }, nb::rv_policy::move);
     nb::class_<SparseColumns>(m, "SparseColumns", "Columns of a matrix in CSC form, each divided by its scale.")
         .def("products",
              [](const SparseColumns& of, Indices features, ConstVector g) {
@@ -548,7 +542,7 @@ void bind_grafting(nb::module_& m) {
                 nb::gil_scoped_release release;
                 step = descend(Z, total, shift, q, w, l1, l2, tol, max_passes);
             }
-            return std::make_tuple(copied(step.D), step.shift, step.passes);
+            return std::make_tuple(numpy_of(step.D), step.shift, step.passes);
         },
         nb::arg("Z"), nb::arg("total"), nb::arg("shift"), nb::arg("q"), nb::arg("w"), nb::arg("l1"), nb::arg("l2"),
         nb::arg("tol"), nb::arg("max_passes"),

@@ -28,10 +28,8 @@ def lift(heavy: float, fourth: float, t: Annotated[NDArray[numpy.float64], dict(
     By how much leverage raises the criterion at least, some steps after |z w| and |z|_4 were found.
     """
 
-def spikes(squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float]:
-    """
-    Update w = |r| p^-3/2 in place; return |change|_4, the largest, and min(p)^-3/2.
-    """
+def spikes(squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float]:
+    """Update w = |r| p^-3/2 in place; return |change|_4 and min(p)^-3/2."""
 
 class Space:
     """Memory that searches use one after another."""

@@ -751,12 +751,6 @@ namespace {
 
 std::vector<double> values(ConstVector a) { return std::vector<double>(a.data(), a.data() + a.size()); }
 
-nb::ndarray<nb::numpy, double, nb::ndim<1>> as_vector(const std::vector<double>& a) {
-    auto out = new_vector<double>(a.size());
-    std::copy(a.begin(), a.end(), out.data());
-    return out;
-}
-
 using Samples = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
 const bool* mask_of(const std::optional<Mask>& allowed) { return allowed ? allowed->data() : nullptr; }
@@ -824,17 +818,17 @@ void bind_leave_one_out(nb::module_& m) {
                     nb::gil_scoped_release release;
                     self.additions(mask_of(allowed), n_threads);
                 }
-                return as_vector(self.additions(mask_of(allowed), n_threads));
+                return numpy_of(self.additions(mask_of(allowed), n_threads));
             },
             nb::arg("allowed").none(), nb::arg("n_threads"))
         .def(
             "squared_additions",
             [](LeaveOneOut& self, Indices features) {
-                return as_vector(self.squared_additions(features.data(), static_cast<int64_t>(features.size())));
+                return numpy_of(self.squared_additions(features.data(), static_cast<int64_t>(features.size())));
             },
             nb::arg("features"))
         .def(
-            "removals", [](const LeaveOneOut& self, bool squared) { return as_vector(self.removals(squared)); },
+            "removals", [](const LeaveOneOut& self, bool squared) { return numpy_of(self.removals(squared)); },
             nb::arg("squared"))
         .def(
             "exchanges",
@@ -844,7 +838,7 @@ void bind_leave_one_out(nb::module_& m) {
                     nb::gil_scoped_release release;
                     out = self.exchanges(place, mask_of(allowed), most, n_threads);
                 }
-                return as_vector(out);
+                return numpy_of(out);
             },
             nb::arg("place"), nb::arg("allowed").none(), nb::arg("most"), nb::arg("n_threads"))
         .def("is_steep", &LeaveOneOut::is_steep)
@@ -882,7 +876,7 @@ void bind_leave_one_out(nb::module_& m) {
                 const double* from = self.path.coef.data();
                 for (size_t size = 0; size <= k; from += size * T, ++size)
                     std::copy_n(from, size * T, coef.data() + size * k * T);
-                return nb::make_tuple(as_vector(self.path.errors), as_vector(self.path.spreads), coef);
+                return nb::make_tuple(numpy_of(self.path.errors), numpy_of(self.path.spreads), coef);
             },
             "Errors, spreads and coefficients of every size, if the path began with the empty model.")
         .def("spread", &LeaveOneOut::spread)
@@ -900,13 +894,13 @@ void bind_leave_one_out(nb::module_& m) {
             std::copy(coef.begin(), coef.end(), out.data());
             return out;
         })
-        .def("pivots", [](const LeaveOneOut& self) { return as_vector(self.pivots()); })
+        .def("pivots", [](const LeaveOneOut& self) { return numpy_of(self.pivots()); })
         .def("products", [](const LeaveOneOut& self) {
             auto out = new_matrix<double>(self.n, self.T);
             std::copy(self.products().begin(), self.products().end(), out.data());
             return out;
         })
-        .def("losses", [](const LeaveOneOut& self) { return as_vector(self.losses()); })
+        .def("losses", [](const LeaveOneOut& self) { return numpy_of(self.losses()); })
         .def("p", [](const LeaveOneOut& self) {
             auto out = new_vector<double>(self.m);
             std::copy_n(self.left(), self.m, out.data());

@@ -13,6 +13,7 @@
 #include "blas.hpp"
 #include "exponential.hpp"
 #include "simd.hpp"
+#include "vectors.hpp"
 
 namespace sparsepath {
 namespace {
@@ -28,76 +29,7 @@ void require(bool fits) {
 
 int64_t length(const ConstVector& a) { return static_cast<int64_t>(a.shape(0)); }
 
-NewVector numpy_of(const Numbers& values) {
-    NewVector out = new_vector<double>(values.size());
-    std::copy(values.begin(), values.end(), out.data());
-    return out;
-}
-
-SPARSEPATH_WIDE double dot(const double* a, const double* b, int64_t n) {
-    double total = 0.0;
-#pragma omp simd reduction(+ : total)
-    for (int64_t i = 0; i < n; ++i) total += a[i] * b[i];
-    return total;
-}
-
-SPARSEPATH_WIDE void add_multiple(double part, const double* a, int64_t n, double* out) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) out[i] += part * a[i];
-}
-
 // Newton systems -----------------------------------------------------------------------------------------------------
-
-// An upper triangle, row by row.
-struct Triangle {
-    const double* row(int64_t j) const { return data + j * order; }
-    const double* data;
-    int64_t order;
-};
-
-// In place: b <- L^-1 b with L the transpose of the triangle, four of its columns at a time.
-SPARSEPATH_WIDE void solve_forward(const Triangle& upper, double* b) {
-    const int64_t order = upper.order, whole = order - order % 4;
-    for (int64_t j = 0; j < whole; j += 4) {
-        const double *r0 = upper.row(j), *r1 = upper.row(j + 1), *r2 = upper.row(j + 2), *r3 = upper.row(j + 3);
-        const double b0 = b[j] / r0[j];
-        const double b1 = (b[j + 1] - b0 * r0[j + 1]) / r1[j + 1];
-        const double b2 = (b[j + 2] - b0 * r0[j + 2] - b1 * r1[j + 2]) / r2[j + 2];
-        const double b3 = (b[j + 3] - b0 * r0[j + 3] - b1 * r1[j + 3] - b2 * r2[j + 3]) / r3[j + 3];
-        b[j] = b0, b[j + 1] = b1, b[j + 2] = b2, b[j + 3] = b3;
-#pragma omp simd
-        for (int64_t i = j + 4; i < order; ++i) b[i] -= b0 * r0[i] + b1 * r1[i] + b2 * r2[i] + b3 * r3[i];
-    }
-    for (int64_t j = whole; j < order; ++j) {
-        b[j] /= upper.row(j)[j];
-        for (int64_t i = j + 1; i < order; ++i) b[i] -= b[j] * upper.row(j)[i];
-    }
-}
-
-// In place: b <- L'^-1 b.
-SPARSEPATH_WIDE void solve_backward(const Triangle& upper, double* b) {
-    const int64_t order = upper.order, whole = order - order % 4;
-    for (int64_t j = order - 1; j >= whole; --j) {
-        for (int64_t i = j + 1; i < order; ++i) b[j] -= upper.row(j)[i] * b[i];
-        b[j] /= upper.row(j)[j];
-    }
-    for (int64_t j = whole - 4; j >= 0; j -= 4) {
-        const double *r0 = upper.row(j), *r1 = upper.row(j + 1), *r2 = upper.row(j + 2), *r3 = upper.row(j + 3);
-        double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-        for (int64_t i = j + 4; i < order; ++i) {
-            s0 += r0[i] * b[i];
-            s1 += r1[i] * b[i];
-            s2 += r2[i] * b[i];
-            s3 += r3[i] * b[i];
-        }
-        const double b3 = (b[j + 3] - s3) / r3[j + 3];
-        const double b2 = (b[j + 2] - s2 - r2[j + 3] * b3) / r2[j + 2];
-        const double b1 = (b[j + 1] - s1 - r1[j + 2] * b2 - r1[j + 3] * b3) / r1[j + 1];
-        b[j] = (b[j] - s0 - r0[j + 1] * b1 - r0[j + 2] * b2 - r0[j + 3] * b3) / r0[j];
-        b[j + 1] = b1, b[j + 2] = b2, b[j + 3] = b3;
-    }
-}
 
 // The longest step, at most 1, that leaves 1 - fraction of every x.
 double longest_step(const double* x, const double* step, int64_t n, double fraction) {
@@ -181,7 +113,7 @@ class Objective {
         for (int64_t i = 0; i < samples(); ++i) out.off[i] = -y_.data()[i];
         for (int64_t m = 0; m < n(); ++m) {
             out.alpha[m] = 0.5 * (out.x[m] - out.x[n() + m]);
-            add_multiple(out.alpha[m], row(m), samples(), out.off.data());
+            add_scaled(out.alpha[m], row(m), out.off.data(), samples());
         }
         out.error = dot(out.off.data(), out.off.data(), samples()) / static_cast<double>(samples());
         return out;
@@ -225,16 +157,17 @@ class NewtonSystem {
     // The step down the slopes. With `alpha_alone` the weights stay: the factor of the alphas' block is the leading
     // block of the factor L, so that with L y = right, L' p = (y, 0) gives p in its leading part.
     Numbers solution(const double* slopes, bool alpha_alone) const {
-        const Triangle upper{upper_.data(), static_cast<int64_t>(upper_.shape(0))};
-        const int64_t order = upper.order;
+        const int64_t order = static_cast<int64_t>(upper_.shape(0));
         Numbers right(order), step(size_, 0.0);
         double mean = theta_ * dot(inverse_.data(), slopes + n_alpha_, n_);
         for (int64_t m = 0; m < n_; ++m)
             right[m] = c_[m] * (inverse_[m] * (slopes[n_alpha_ + m] - mean)) - slopes[m];
         for (int64_t i = n_; i < order; ++i) right[i] = -slopes[2 * n_alpha_ + i - n_];
-        solve_forward(upper, right.data());
+        const int rows = static_cast<int>(order), one = 1;
+        const Blas& lapack = blas();
+        lapack.trsv("L", "N", "N", &rows, upper_.data(), &rows, right.data(), &one);
         if (alpha_alone) std::fill(right.begin() + n_, right.end(), 0.0);
-        solve_backward(upper, right.data());
+        lapack.trsv("L", "T", "N", &rows, upper_.data(), &rows, right.data(), &one);
         mean = 0.0;
         for (int64_t m = 0; m < n_; ++m) mean += inverse_[m] * (slopes[n_alpha_ + m] + c_[m] * right[m]);
         mean *= theta_;
@@ -511,7 +444,7 @@ void drop_corners(Matrix covariance, Vector share, Mask may_go, double room) {
         for (int64_t i = 0; i < k; ++i) {
             if (!(shares[i] > 0.0)) continue;
             shares[i] -= row[i] * part;
-            add_multiple(-row[i] / row[gone], row.data(), k, V + i * k);
+            add_scaled(-row[i] / row[gone], row.data(), V + i * k, k);
         }
         shares[gone] = 0.0;
     }

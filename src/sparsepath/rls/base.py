@@ -163,8 +163,8 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
             for alpha in alphas:
                 trail = trails[alpha] = SearchTrail()
                 now = partial(problem.found, trail, alpha)
-                tell = partial(run.tell, "", now) if run.watched else None
-                problem.search(alpha, trail, tell, self._checkpoint(alpha, alphas[0]))
+                watch = (lambda _, now=now: run.tell("", now)) if run.watched else None
+                problem.search(alpha, trail, watch, self._checkpoint(alpha, alphas[0]))
                 if run.stopped:
                     break
         return run

@@ -14,12 +14,12 @@ from sparsepath.path.steps import Move
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.design import Design
-from sparsepath.rls.engines import ForwardSearch, make_forward_search, make_model
+from sparsepath.rls.engines import make_forward_search, make_model
 from sparsepath.rls.folds.elimination import FoldElimination
 from sparsepath.rls.folds.moments import SplitSums
 from sparsepath.rls.history import Rule, SearchTrail
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.forward_path import ForwardPath
+from sparsepath.rls.leave_one_out.forward_path import ForwardPath, ForwardSearch
 from sparsepath.rls.model import Model
 from sparsepath.rls.parameters import SearchSpec
 from sparsepath.rls.searches import EPSILON, SEARCHES
@@ -37,17 +37,16 @@ def run(
     spec: SearchSpec,
     *,
     trail: SearchTrail | None = None,
-    tell: Callable[[], object] | None = None,
     watch: Callable[[SearchTrail], object] | None = None,
     checkpoint: str | Path | None = None,
     sums: SplitSums | None = None,
 ) -> SearchTrail:
     """Run a search and record the results on the trail, also if it is interrupted.
 
-    Pass an empty ``trail`` to keep the results of an interrupted search. ``tell`` and ``watch``
-    (with the trail as argument) are called after every update; a true value stops the search.
-    ``checkpoint`` is a file from which the search resumes and in which its moves are saved;
-    ``sums`` is the result of ``make_sums``, if known.
+    Pass an empty ``trail`` to keep the results of an interrupted search. ``watch`` is called with
+    the trail after every update; a true value stops the search. ``checkpoint`` is a file from which
+    the search resumes and in which its moves are saved; ``sums`` is the result of ``make_sums``, if
+    known.
     """
     if spec.search not in SEARCHES:
         raise InputError(f"search={spec.search!r}; use one of {', '.join(SEARCHES)}.")
@@ -58,15 +57,13 @@ def run(
     if keeper is not None:
         earlier = keeper.read()
 
-    def tell_all(trail: SearchTrail) -> object:
+    def note(trail: SearchTrail) -> object:
         if keeper is not None:
             keeper.write(trail)
-        if tell is not None and tell():
-            return True
         return watch is not None and watch(trail)
 
-    alone = keeper is None and tell is None and watch is None
-    trail.equip(None if alone else tell_all, _rules(design, Y, alpha, spec), spec.backward)
+    alone = keeper is None and watch is None
+    trail.equip(None if alone else note, _rules(design, Y, alpha, spec), spec.backward)
     try:
         plain_search = make_forward_search(design, Y, alpha, spec)
         if plain_search is not None and _forward_path(plain_search, trail, spec, earlier):

@@ -31,10 +31,9 @@ them.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +50,14 @@ from sparsepath.rls.folds.moments import SplitSums
 from sparsepath.rls.folds.splits import Splits, label_of
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.forward_path import ForwardPath
+from sparsepath.rls.leave_one_out.forward_path import ForwardSearch
 from sparsepath.rls.leave_one_out.gram_search import (
     ProductSearch,
     by_gram,
     products_pay,
     rows_kept,
 )
-from sparsepath.rls.leave_one_out.in_memory import InMemory, InMemoryPath
+from sparsepath.rls.leave_one_out.in_memory import InMemory, InMemorySearch
 from sparsepath.rls.model import Model
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
@@ -190,15 +189,6 @@ def is_plain(design: Design, spec: SearchSpec) -> bool:
     return plain and not bound and not design.streamed
 
 
-class ForwardSearch(Protocol):
-    """A plain forward search that runs entirely in the compiled core."""
-
-    form: str
-
-    def in_parts(self, least: int) -> Iterator[ForwardPath]:
-        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
-
-
 def make_forward_search(
     design: Design, Y: Floats, alpha: float, spec: SearchSpec
 ) -> ForwardSearch | None:
@@ -217,7 +207,7 @@ def make_forward_search(
         search = ProductSearch(design, Y, alpha, spec.size, allowed, data)
     elif form.name == "memory":
         model = InMemory(design, Y, alpha, loss, spec.size)
-        search = InMemoryPath(model, spec.size, allowed)
+        search = InMemorySearch(model, spec.size, allowed)
     else:
         return None
     search.form = str(form)

@@ -103,8 +103,8 @@ def rls_path(
         problem = RLSProblem(design, Y, spec, sums_for(design, Y, spec, [alpha]))
         found, data = partial(problem.found, trail, float(alpha)), partial(problem.data, y)
         with Run(call, given, X, method=METHODS[search], found=found, data=data) as run:
-            tell = run.tell if run.watched else None
-            problem.search(float(alpha), trail, tell, checkpoint)
+            watch = (lambda _: run.tell()) if run.watched else None
+            problem.search(float(alpha), trail, watch, checkpoint)
     path = run.path()
     run.warn(path, endings(path, trail, spec))
     return path

@@ -43,12 +43,12 @@ class RLSProblem:
         self,
         alpha: float,
         trail: SearchTrail,
-        tell: Callable[[], object] | None,
+        watch: Callable[[SearchTrail], object] | None,
         checkpoint: str | Path | None,
     ) -> None:
         """Run the search and record it on the trail; see ``driver.run``."""
         given = self.design, self.Y, alpha, self.spec
-        run(*given, sums=self.sums, trail=trail, tell=tell, checkpoint=checkpoint)
+        run(*given, sums=self.sums, trail=trail, watch=watch, checkpoint=checkpoint)
 
     def found(self, trail: SearchTrail, alpha: float) -> Found | None:
         """Return the result of a search; without a valid subset, the last one."""

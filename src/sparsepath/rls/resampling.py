@@ -185,8 +185,7 @@ def forward_paths(of: Problems, threads: Threads) -> Iterator[ForwardPath]:
         whole = make_forward_search(design, Y, of.alpha, spec)
         if whole is None:
             return ForwardPath.of(run(design, Y, of.alpha, spec).steps)
-        *_, path = whole.in_parts(k)
-        return path
+        return whole.full_path()
 
     step = TURN * outer.n_threads
     for begin in range(0, count, step):

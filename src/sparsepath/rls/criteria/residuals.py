@@ -1,12 +1,10 @@
 """Losses of residuals: squared, absolute, and two between them.
 
 squared    sum over targets of e^2        v e^2 = (r/p)^2 / sum g^2, since v = g^2 / sum g^2
-absolute   sum over targets of |e|        v |e| = g |r| / p / sum g^2
+absolute   sum over targets of |e|
 huber      e^2 / 2 up to |e| = delta, and the straight line delta (|e| - delta/2) beyond: Huber
            (1964), Robust Estimation of a Location Parameter
 log_cosh   scale^2 log cosh(e / scale): e^2 / 2 near zero, scale |e| far off, and smooth between
-
-The first two are written so that they never divide by g_j.
 """
 
 from dataclasses import dataclass
@@ -33,15 +31,6 @@ class Squared(ResidualLoss):
         """e^2."""
         return np.square(e)
 
-    def total(
-        self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
-    ) -> Floats:
-        """Return the sums of ``weighted`` over the rows, one per column."""
-        if len(residuals) == 1:
-            e = np.divide(residuals[0], p, out=residuals[0])
-            return per_weight(g, v) @ np.square(e, out=e)
-        return super().total(residuals, p, g, v, Y, blur)
-
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
     ) -> Floats:
@@ -63,15 +52,6 @@ class Absolute(ResidualLoss):
     def of(self, e: Floats) -> Floats:
         """|e|."""
         return np.abs(e)
-
-    def weighted(
-        self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
-    ) -> Floats:
-        """|r|/p v/g."""
-        total = sum_of(np.abs(r, out=r) for r in residuals)
-        total /= p
-        total *= (per_weight(g, v) * g)[columns_like(p)]
-        return total
 
 
 @dataclass(frozen=True, repr=False)

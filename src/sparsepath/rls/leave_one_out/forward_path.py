@@ -1,6 +1,7 @@
 """Centred columns and targets of a problem, and a forward path as arrays."""
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -94,6 +95,32 @@ class ForwardPath:
         coef = self.coef.transpose(1, 0, 2).reshape(len(self.subset), self.intercept.size)
         out = (chosen @ coef).reshape(len(rows), *self.intercept.shape) + self.intercept
         return np.asarray(out.transpose(1, 0, 2))
+
+
+class ForwardSearch(ABC):
+    """A plain forward search up to a size that runs entirely in the compiled core."""
+
+    form = ""  # the engine, and why it was chosen
+
+    def __init__(self, design: Design, size: int) -> None:
+        self.design, self.size = design, size
+
+    @abstractmethod
+    def path(self, until: int) -> ForwardPath:
+        """Select features up to this number; return the path so far."""
+
+    def full_path(self) -> ForwardPath:
+        """Run the search to its end and return the path."""
+        return self.path(self.size)
+
+    def in_parts(self, least: int) -> Iterator[ForwardPath]:
+        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
+        until, complete = 0, False
+        while not complete:
+            until = min(self.size, max(until + self.design.steps_together, least))
+            found = self.path(until)
+            complete = until == self.size or len(found.subset) < until
+            yield found
 
 
 def in_units(

@@ -4,14 +4,17 @@ For tall data, whose products are small, and for many parts of the same rows, wh
 selected columns and some evaluated candidates are copied.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath._core import gram_search as core
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.forward_path import CentredTargets, ForwardPath, in_units
+from sparsepath.rls.leave_one_out.forward_path import (
+    CentredTargets,
+    ForwardPath,
+    ForwardSearch,
+    in_units,
+)
 from sparsepath.system.arrays import Floats
 
 PRODUCTS_TOGETHER = 256  # columns that a thread takes products with
@@ -55,7 +58,7 @@ def by_gram(design: Design, Y: Floats, steps: int) -> tuple[Floats, core.Product
     return X, core.Products(products, none, zeros, zeros, rows, again, none)
 
 
-class ProductSearch:
+class ProductSearch(ForwardSearch):
     """A forward search with products, and its results.
 
     Parameters
@@ -82,47 +85,22 @@ class ProductSearch:
         data: tuple[Floats, core.Products],
         space: core.Space | None = None,
     ) -> None:
-        of, (X, products), self.form = CentredTargets.of(design, Y), data, ""
-        self._design, self._of, self._most = design, of, size
+        super().__init__(design, size)
+        of, (X, products) = CentredTargets.of(design, Y), data
+        self._of = of
         known = design.means, design.left, design.scales, design.squares, design.sizes, of.floor
         allowed, kept = allowed & ~design.constant, rows_kept(*design.shape)
         problem = core.Problem(of.y, of.p, design.weights, float(alpha), size, allowed, kept)
         space = core.Space() if space is None else space
         self._core = core.GramSearch(core.Columns(X, *known), products, problem, space)
 
-    @property
-    def vanished(self) -> bool:
-        """Whether the residuals are zero up to rounding."""
-        return self._core.vanished
-
-    @property
-    def size(self) -> int:
-        """Number of selected features."""
-        return self._core.size
-
-    def advance(self, until: int) -> bool:
-        """Select features up to this number; return whether there may be more."""
-        return self._core.advance(until)
-
-    def full_path(self) -> ForwardPath:
-        """Run the search to its end and return the path."""
-        self.advance(self._most)
-        return self.path()
-
-    def path(self) -> ForwardPath:
-        """Return the path so far."""
+    def path(self, until: int) -> ForwardPath:
+        """Select features up to this number; return the path so far."""
         found = self._core
+        found.advance(until)
         # A view would keep the search, and all that it holds, in memory.
         numbers = found.subset.copy(), found.errors, found.around, found.coef
-        return in_units(self._design, self._of, self.size, self.vanished, *numbers)
-
-    def in_parts(self, least: int) -> Iterator[ForwardPath]:
-        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
-        size, steps, more = self._most, self._design.steps_together, True
-        while more:
-            until = min(size, max(self.size + steps, least))
-            more = self.advance(until) and self.size < size
-            yield self.path()
+        return in_units(self.design, self._of, found.size, found.vanished, *numbers)
 
 
 def rows_kept(m: int, n: int) -> int:

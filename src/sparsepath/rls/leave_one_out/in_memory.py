@@ -6,7 +6,7 @@ is evaluated in NumPy on the residuals of some candidates at a time, which is sl
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.forward_path import (
     CentredTargets,
     ForwardPath,
+    ForwardSearch,
     columns_of,
     intercepts,
 )
@@ -347,27 +348,13 @@ class InMemory(SearchEngine):
         return self.loss.weighted(given, np.ascontiguousarray(p.T), self._g, self._v, self._Y, blur)
 
 
-class InMemoryPath:
-    """A plain forward search of a model in memory, with a compiled loss.
-
-    Parameters
-    ----------
-    model : InMemory
-        The empty model.
-    size : int
-        Maximum number of features.
-    allowed : array of bool
-        Columns that may be selected.
-    """
+class InMemorySearch(ForwardSearch):
+    """A plain forward search of an empty model in memory, with a compiled loss."""
 
     def __init__(self, model: InMemory, size: int, allowed: NDArray[np.bool_]) -> None:
-        self._model, self._size, self._allowed, self.form = model, size, allowed, ""
+        super().__init__(model.design, size)
+        self._model, self._allowed = model, allowed
 
-    def in_parts(self, least: int) -> Iterator[ForwardPath]:
-        """Yield the path so far, every few steps; the first time at size ``least`` or larger."""
-        until, steps, complete = 0, self._model.design.steps_together, False
-        while not complete:
-            until = min(self._size, max(until + steps, least))
-            found = self._model.path(until, self._allowed)
-            complete = until == self._size or len(found.subset) < until
-            yield found
+    def path(self, until: int) -> ForwardPath:
+        """Select features up to this number; return the path so far."""
+        return self._model.path(until, self._allowed)
