@@ -109,14 +109,13 @@ class DescribedArgument(click.Argument):
 
 
 class CommandOption(NamedTuple):
-    """An option of a command.
+    """An option of a command, as in the table of options of methods.
 
     ``kind`` is a kind of value of ``values.py``, "flag", or nothing for text; ``flags`` are what is
     typed if not its name with dashes before it, ``shown`` stands in the help for the default,
     ``values`` are what a shell completes it with.
     """
 
-    group: str
     metavar: str
     help: str
     kind: str = ""
@@ -124,23 +123,6 @@ class CommandOption(NamedTuple):
     shown: str = ""
     values: tuple[str, ...] = ()
     required: bool = False
-
-    def as_click(self, name: str, default: str) -> GroupedOption:
-        """The option of a command, with a default as it would be typed."""
-        flags = [name.replace("-", "_"), *(self.flags or f"--{name}").split()]
-        if self.kind == "flag":
-            return GroupedOption(flags, group=self.group, help=self.help, is_flag=True)
-        given: dict[str, Any] = {"default": default} if default else {}  # None would be a default
-        return GroupedOption(
-            flags,
-            group=self.group,
-            help=self.help,
-            metavar=self.metavar,
-            type=ValueType(self.kind, self.values),
-            shown=self.shown or default,
-            required=self.required,
-            **given,
-        )
 
 
 # For the help, without loading what writes them.
@@ -154,284 +136,268 @@ LANGUAGES = {
     "json": "the formula as plain data",
 }
 
-COMMAND_OPTIONS = {
-    "target": CommandOption(
-        DATA,
-        "COL",
-        "Column to predict, by name or position (-1: the last). Required, except for svmlight.",
-        flags="--target -t",
-    ),
-    "event": CommandOption(
-        DATA,
-        "COL",
-        "For survival times: the target is a time, and this column says whether the event happened "
-        "then (yes, true or 1) or the time is censored; 'status=dead' names the value. Fits a Cox "
-        "model.",
-        "event",
-    ),
-    "true-values": CommandOption(
-        DATA, "COL", "Column of the true values: print the error too.", flags="--target -t"
-    ),
-    "id": CommandOption(DATA, "COL", "Column to put before the predictions, as the names of rows."),
-    "rank-by": CommandOption(
-        DATA,
-        "COL",
-        "Sort the rows by this column of the output, highest first, and add their rank: such as "
-        "probability_yes, risk or prediction.",
-    ),
-    "drop": CommandOption(DATA, "A,B", "Columns to exclude from the features.", "names"),
-    "rows": CommandOption(
-        DATA, "COL=VALUE", "Rows to use, such as split=train or split!=test.", "rows"
-    ),
-    "keep-index": CommandOption(
-        DATA,
-        "",
-        "Keep columns that only number the rows (an unnamed first column, or one that counts "
-        "0, 1, 2, ...) as features.",
-        "flag",
-    ),
-    "missing": CommandOption(
-        DATA,
-        "HOW",
-        "Missing values: error (raise an error), median (impute the median or most frequent "
-        "value), indicator (also mark them in a column), drop-rows, drop-columns.",
-        kind="one_of",
-        values=("error", "median", "indicator", "drop-rows", "drop-columns"),
-    ),
-    "dates": CommandOption(
-        DATA,
-        "HOW",
-        "Dates: error (raise an error), parts (year, month, day, weekday, hour), or clock (times "
-        "of day: an indicator for each weekday and hour; other dates as parts).",
-        kind="one_of",
-        values=("error", "parts", "clock"),
-    ),
-    "date-format": CommandOption(
-        DATA,
-        "FORMAT",
-        "How dates are written, such as %d.%m.%Y for 31.12.2024, for all columns that fit or by "
-        "column: 'sold=%d.%m.%Y,built=%m/%Y'.",
-        "date_format",
-    ),
-    "transform-target": CommandOption(
-        DATA,
-        "SCALE",
-        "Fit the target on another scale: log, log1p, sqrt, or auto (the scale, or none, that "
-        "suits best). Errors and predictions stay in its own units.",
-        kind="one_of",
-        values=("log", "log1p", "sqrt", "auto"),
-    ),
-    "lags": CommandOption(
-        DATA,
-        "COL:1-24",
-        "For rows in time order with even steps: also use the values of a column 1 to 24 rows "
-        "before; the target may be one of them. Several between commas. Implies --validation time.",
-        "lags",
-    ),
-    "horizon": CommandOption(
-        DATA,
-        "N",
-        "Predict the target N rows later; its value now is then a feature, too. Implies "
-        "--validation time.",
-        "count",
-    ),
-    "categorical": CommandOption(
-        DATA, "A,B", "Columns of numbers that are codes of categories, such as zip.", "names"
-    ),
-    "ordered": CommandOption(
-        DATA,
-        "SPEC",
-        "Columns with ordered values, such as 'q1=low<mid<high'; q* means all that begin with q.",
-        "ordered",
-    ),
-    "delimiter": CommandOption(DATA, "C", "Column separator of a text file (default: detected)."),
-    "decimal": CommandOption(DATA, "C", "Decimal mark of a text file: . or , (default: detected)."),
-    "encoding": CommandOption(
-        DATA, "NAME", "Encoding of a text file, such as latin-1 or utf-16 (default: UTF-8)."
-    ),
-    "sheet": CommandOption(DATA, "NAME", "Sheet of a workbook; required if several have cells."),
-    "names": CommandOption(
-        DATA,
-        "FILE",
-        "Text file with one column name per line, for data without names: svmlight, npy, "
-        "CSV without a header.",
-        "file",
-    ),
-    "sample": CommandOption(
-        DATA,
-        "N",
-        "Use N random rows, for a first look; N:SEED sets the seed (default: 0).",
-        "sample",
-    ),
-    "weights": CommandOption(DATA, "COL", "Column of weights."),
-    "groups": CommandOption(DATA, "COL", "Column of groups; folds keep groups together."),
-    "method": CommandOption(
-        SEARCH,
-        "NAME",
-        "Method, see below.",
-        "method",
-        shown="greedy-rls; grafting with --event",
-        values=(*METHODS,),
-    ),
-    "methods": CommandOption(
-        SEARCH,
-        "A,B",
-        f"Methods to compare, see below; also {', '.join(OTHER_SELECTORS)} of other tools.",
-        "names",
-        shown="those that suit the task and the size",
-        values=(*METHODS, *OTHER_SELECTORS),
-    ),
-    "task": CommandOption(SEARCH, "T", f"{', '.join(TASKS)}.", "one_of", values=TASKS),
-    "max-features": CommandOption(
-        SEARCH, "K", "Largest size on the path.", "count", shown="as for select"
-    ),
-    "cv": CommandOption(
-        SEARCH, "CV", "Cross-validation in the search: loo or a number of folds.", "cv"
-    ),
-    "size": CommandOption(
-        SEARCH,
-        "K",
-        "Use the model with this many features instead of the recommended one.",
-        "whole",
-    ),
-    "validation": CommandOption(
-        HONEST,
-        "N",
-        "Outer folds for the error on new data, by which the size is chosen; loo: one row at a "
-        "time; time: parts in row order, each predicted from the rows before it.",
-        "folds",
-        shown="10; 5 for nonlinear methods and auto",
-    ),
-    "no-validation": CommandOption(HONEST, "", "No honest error: faster.", "flag"),
-    "folds": CommandOption(
-        HONEST,
-        "N",
-        "Outer folds, the same for all methods; or loo, or time.",
-        "folds",
-        flags="--validation",
-    ),
-    "null": CommandOption(
-        HONEST, "N", "Repeat the search on N shuffled targets, for a p-value.", "shuffles"
-    ),
-    "coefficients": CommandOption(
-        HONEST,
-        "N",
-        "Bootstrap intervals of the coefficients from N resamples, and how often each feature is "
-        "selected.",
-        "resamples",
-    ),
-    "fdr": CommandOption(
-        HONEST,
-        "Q",
-        "Which features are selected at this false discovery rate, such as 0.1, by knockoffs.",
-        "level",
-    ),
-    "p-values": CommandOption(
-        HONEST,
-        "",
-        "Selective p-values of the steps of greedy-rls, which allow for the search.",
-        "flag",
-    ),
-    "stability": CommandOption(
-        HONEST,
-        "N",
-        "Repeat the search on N random halves: are the same features selected?",
-        "halves",
-    ),
-    "out": CommandOption(
-        OUTPUT,
-        "DIR",
-        "Write results and an HTML report to this folder.",
-        "file",
-        flags="--out -o",
-    ),
-    "out-file": CommandOption(
-        OUTPUT, "FILE", "Write here instead of to stdout.", "file", flags="--out -o"
-    ),
-    "out-table": CommandOption(
-        OUTPUT, "FILE", "Write to this .csv, .parquet or .npy file.", "file", flags="--out -o"
-    ),
-    "model-format": CommandOption(
-        OUTPUT,
-        "F",
-        "json: models as plain data; joblib: also the estimator, as a pickle.",
-        "one_of",
-        values=("json", "joblib"),
-    ),
-    "dtype": CommandOption(OUTPUT, "T", "double or float: onnx.", shown="double"),
-    "page": CommandOption(OUTPUT, "FILE", "The page.", "file", flags="--out"),
-    "to": CommandOption(
-        OUTPUT, "NAME", "The language, see below.", "one_of", values=(*LANGUAGES,), required=True
-    ),
-    "json": CommandOption(OUTPUT, "", "Print one JSON document.", "flag"),
-    "quiet": CommandOption(OUTPUT, "", "Print only the answer.", "flag"),
-    "verbose": CommandOption(
-        OUTPUT, "", "Print details: what the figures mean, corrections, settings.", "flag"
-    ),
-    "memory": CommandOption(
-        RUNNING,
-        "SIZE",
-        "Read the data in passes, with at most this much memory, such as 2GB.",
-        "size",
-    ),
-    "dask": CommandOption(RUNNING, "ADDRESS", "Address of a Dask cluster, or 'local'."),
-    "resume": CommandOption(
-        RUNNING, "", "Resume from --checkpoint FILE, which must exist.", "flag"
-    ),
-    "budget": CommandOption(
-        RUNNING,
-        "TIME",
-        "Such as 90s, 5min or 1h: skip methods that would not finish in time.",
-        "duration",
-    ),
-    "seed": CommandOption(RUNNING, "N", "Random seed.", "seed", shown="0"),
-    "threads": CommandOption(
-        RUNNING,
-        "N",
-        METHOD_OPTIONS["threads"].help,
-        "count",
-        flags="--threads --jobs",
-        shown="one per core",
-    ),
-    "anyway": CommandOption(RUNNING, "", "Run even if the data have changed.", "flag"),
+COMMAND_OPTIONS: dict[str, dict[str, CommandOption]] = {
+    DATA: {
+        "target": CommandOption(
+            "COL",
+            "Column to predict, by name or position (-1: the last). Required, except for svmlight.",
+            flags="--target -t",
+        ),
+        "event": CommandOption(
+            "COL",
+            "For survival times: the target is a time, and this column says whether the event "
+            "happened then (yes, true or 1) or the time is censored; 'status=dead' names the "
+            "value. Fits a Cox model.",
+            "event",
+        ),
+        "true-values": CommandOption(
+            "COL",
+            "Column of the true values: print the error too.",
+            flags="--target -t",
+        ),
+        "id": CommandOption("COL", "Column to put before the predictions, as the names of rows."),
+        "rank-by": CommandOption(
+            "COL",
+            "Sort the rows by this column of the output, highest first, and add their rank: "
+            "such as probability_yes, risk or prediction.",
+        ),
+        "drop": CommandOption("A,B", "Columns to exclude from the features.", "names"),
+        "rows": CommandOption(
+            "COL=VALUE", "Rows to use, such as split=train or split!=test.", "rows"
+        ),
+        "keep-index": CommandOption(
+            "",
+            "Keep columns that only number the rows (an unnamed first column, or one that "
+            "counts 0, 1, 2, ...) as features.",
+            "flag",
+        ),
+        "missing": CommandOption(
+            "HOW",
+            "Missing values: error (raise an error), median (impute the median or most frequent"
+            " value), indicator (also mark them in a column), drop-rows, drop-columns.",
+            "one_of",
+            values=("error", "median", "indicator", "drop-rows", "drop-columns"),
+        ),
+        "dates": CommandOption(
+            "HOW",
+            "Dates: error (raise an error), parts (year, month, day, weekday, hour), or clock "
+            "(times of day: an indicator for each weekday and hour; other dates as parts).",
+            "one_of",
+            values=("error", "parts", "clock"),
+        ),
+        "date-format": CommandOption(
+            "FORMAT",
+            "How dates are written, such as %d.%m.%Y for 31.12.2024, for all columns that fit "
+            "or by column: 'sold=%d.%m.%Y,built=%m/%Y'.",
+            "date_format",
+        ),
+        "transform-target": CommandOption(
+            "SCALE",
+            "Fit the target on another scale: log, log1p, sqrt, or auto (the scale, or none, "
+            "that suits best). Errors and predictions stay in its own units.",
+            "one_of",
+            values=("log", "log1p", "sqrt", "auto"),
+        ),
+        "lags": CommandOption(
+            "COL:1-24",
+            "For rows in time order with even steps: also use the values of a column 1 to 24 "
+            "rows before; the target may be one of them. Several between commas. Implies "
+            "--validation time.",
+            "lags",
+        ),
+        "horizon": CommandOption(
+            "N",
+            "Predict the target N rows later; its value now is then a feature, too. Implies "
+            "--validation time.",
+            "count",
+        ),
+        "categorical": CommandOption(
+            "A,B",
+            "Columns of numbers that are codes of categories, such as zip.",
+            "names",
+        ),
+        "ordered": CommandOption(
+            "SPEC",
+            "Columns with ordered values, such as 'q1=low<mid<high'; q* means all that begin "
+            "with q.",
+            "ordered",
+        ),
+        "delimiter": CommandOption("C", "Column separator of a text file (default: detected)."),
+        "decimal": CommandOption("C", "Decimal mark of a text file: . or , (default: detected)."),
+        "encoding": CommandOption(
+            "NAME",
+            "Encoding of a text file, such as latin-1 or utf-16 (default: UTF-8).",
+        ),
+        "sheet": CommandOption("NAME", "Sheet of a workbook; required if several have cells."),
+        "names": CommandOption(
+            "FILE",
+            "Text file with one column name per line, for data without names: svmlight, npy, "
+            "CSV without a header.",
+            "file",
+        ),
+        "sample": CommandOption(
+            "N",
+            "Use N random rows, for a first look; N:SEED sets the seed (default: 0).",
+            "sample",
+        ),
+    },
+    SEARCH: {
+        "method": CommandOption(
+            "NAME",
+            "Method, see below.",
+            "method",
+            shown="greedy-rls; grafting with --event",
+            values=(*METHODS,),
+        ),
+        "methods": CommandOption(
+            "A,B",
+            f"Methods to compare, see below; also {', '.join(OTHER_SELECTORS)} of other tools.",
+            "names",
+            shown="those that suit the task and the size",
+            values=(*METHODS, *OTHER_SELECTORS),
+        ),
+        "task": CommandOption("T", f"{', '.join(TASKS)}.", "one_of", values=TASKS),
+        "size": CommandOption(
+            "K",
+            "Use the model with this many features instead of the recommended one.",
+            "whole",
+        ),
+    },
+    HONEST: {
+        "validation": CommandOption(
+            "N",
+            "Outer folds for the error on new data, by which the size is chosen; loo: one row "
+            "at a time; time: parts in row order, each predicted from the rows before it.",
+            "folds",
+            shown="10; 5 for nonlinear methods and auto",
+        ),
+        "no-validation": CommandOption("", "No honest error: faster.", "flag"),
+        "folds": CommandOption(
+            "N",
+            "Outer folds, the same for all methods; or loo, or time.",
+            "folds",
+            flags="--validation",
+        ),
+        "null": CommandOption(
+            "N", "Repeat the search on N shuffled targets, for a p-value.", "shuffles"
+        ),
+        "coefficients": CommandOption(
+            "N",
+            "Bootstrap intervals of the coefficients from N resamples, and how often each "
+            "feature is selected.",
+            "resamples",
+        ),
+        "fdr": CommandOption(
+            "Q",
+            "Which features are selected at this false discovery rate, such as 0.1, by knockoffs.",
+            "level",
+        ),
+        "p-values": CommandOption(
+            "",
+            "Selective p-values of the steps of greedy-rls, which allow for the search.",
+            "flag",
+        ),
+        "stability": CommandOption(
+            "N",
+            "Repeat the search on N random halves: are the same features selected?",
+            "halves",
+        ),
+    },
+    OUTPUT: {
+        "out": CommandOption(
+            "DIR",
+            "Write results and an HTML report to this folder.",
+            "file",
+            flags="--out -o",
+        ),
+        "out-file": CommandOption(
+            "FILE", "Write here instead of to stdout.", "file", flags="--out -o"
+        ),
+        "out-table": CommandOption(
+            "FILE",
+            "Write to this .csv, .parquet or .npy file.",
+            "file",
+            flags="--out -o",
+        ),
+        "model-format": CommandOption(
+            "F",
+            "json: models as plain data; joblib: also the estimator, as a pickle.",
+            "one_of",
+            values=("json", "joblib"),
+        ),
+        "dtype": CommandOption("T", "double or float: onnx.", shown="double"),
+        "page": CommandOption("FILE", "The page.", "file", flags="--out"),
+        "to": CommandOption(
+            "NAME", "The language, see below.", "one_of", values=(*LANGUAGES,), required=True
+        ),
+        "json": CommandOption("", "Print one JSON document.", "flag"),
+        "quiet": CommandOption("", "Print only the answer.", "flag"),
+        "verbose": CommandOption(
+            "", "Print details: what the figures mean, corrections, settings.", "flag"
+        ),
+    },
+    RUNNING: {
+        "memory": CommandOption(
+            "SIZE",
+            "Read the data in passes, with at most this much memory, such as 2GB.",
+            "size",
+        ),
+        "dask": CommandOption("ADDRESS", "Address of a Dask cluster, or 'local'."),
+        "resume": CommandOption("", "Resume from --checkpoint FILE, which must exist.", "flag"),
+        "budget": CommandOption(
+            "TIME",
+            "Such as 90s, 5min or 1h: skip methods that would not finish in time.",
+            "duration",
+        ),
+        "anyway": CommandOption("", "Run even if the data have changed.", "flag"),
+    },
 }
+
+
+def options(names: str) -> list[click.Parameter]:
+    """Options of a command by their names; ``name=value`` has a default."""
+    found: list[click.Parameter] = []
+    for name, _, default in (each.partition("=") for each in names.split()):
+        group = next((g for g, every in COMMAND_OPTIONS.items() if name in every), None)
+        if group is None:
+            found.append(_of_methods(name, False, default))
+        else:
+            found.append(_as_click(name, COMMAND_OPTIONS[group][name], group, default=default))
+    return found
 
 
 def method_options() -> list[click.Parameter]:
     """The options of all methods, from the table of methods."""
-    made: list[click.Parameter] = []
-    for name, option in METHOD_OPTIONS.items():
-        flags = [name.replace("-", "_"), f"--{name}"]
-        text = option.help.format(
-            methods=" and ".join(having(name)), values=", ".join(option.values)
-        )
-        more: dict[str, Any] = {
-            "metavar": option.metavar,
-            "type": ValueType(option.kind, option.values),
-        }
-        if option.kind == "flag":
-            flags[1], more = f"--{name}/--no-{name}", {"is_flag": True}
-        if name == "threads":
-            flags.append("--jobs")
-        group = GROUPS.get(name, SEARCH)
-        made.append(
-            GroupedOption(
-                flags,
-                group=group,
-                of_method=True,
-                help=text,
-                default=None,
-                shown=option.default,
-                **more,
-            )
-        )
-    return made
+    return [_of_methods(name, True) for name in METHOD_OPTIONS]
 
 
-def options(names: str) -> list[click.Parameter]:
-    """Options of a command by their names in ``COMMAND_OPTIONS``; ``name=value`` has a default."""
-    pairs = (each.partition("=") for each in names.split())
-    return [COMMAND_OPTIONS[name].as_click(name, default) for name, _, default in pairs]
+def _of_methods(name: str, of_method: bool, default: str = "") -> GroupedOption:
+    """An option of methods; those of a command that has no --method apply to all of them."""
+    record = METHOD_OPTIONS[name]
+    text = record.help.format(methods=" and ".join(having(name)), values=", ".join(record.values))
+    flags = {"threads": "--threads --jobs"}.get(name, f"--{name}")
+    if record.kind == "flag":
+        flags += f"/--no-{name}"
+    shown = default or record.default
+    option = CommandOption(record.metavar, text, record.kind, flags, shown, record.values)
+    return _as_click(name, option, GROUPS.get(name, SEARCH), of_method, default)
+
+
+def _as_click(
+    name: str, option: CommandOption, group: str, of_method: bool = False, default: str = ""
+) -> GroupedOption:
+    """An option of click, with a default as it would be typed."""
+    flags = [name.replace("-", "_"), *(option.flags or f"--{name}").split()]
+    given: dict[str, Any] = {"default": default} if default else {}  # None would be a default
+    if option.kind == "flag":
+        given = {"is_flag": True} | ({"default": None} if of_method else {})
+    else:
+        kind = ValueType(option.kind, option.values)
+        given |= {"metavar": option.metavar, "type": kind, "required": option.required}
+    shown = option.shown or default
+    return GroupedOption(
+        flags, group=group, of_method=of_method, help=option.help, shown=shown, **given
+    )
 
 
 def examples(*commands: str, then: str = "") -> str:
