@@ -123,17 +123,13 @@ class LSSVMClassifier(PathClassifierMixin, _LSSVM):
     Parameters
     ----------
     gamma : float, list of float or "tune", default="tune"
-        Weight of the errors against the smoothness: larger, a closer fit. Values are compared by
-        the squared error of the targets.
+        Weight of the errors against the smoothness: larger, a closer fit.
     sigma2 : float, list of float or "tune", default="tune"
         Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
-        Values are compared by the squared error of the targets.
     cv : "loo", int or splitter, default="loo"
-        How values are compared: exact leave-one-out, or folds that cover every sample once. Values
-        are compared by the squared error of the targets.
+        How values are compared: exact leave-one-out, or folds that cover every sample once.
     standardize : bool, default=True
-        Scale inputs to zero mean and unit variance first. Values are compared by the squared error
-        of the targets.
+        Scale inputs to zero mean and unit variance first.
 
     Attributes
     ----------

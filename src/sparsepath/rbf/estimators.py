@@ -262,19 +262,17 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
     path_ : SelectionPath
         Its errors are squared errors of the targets -1 and +1.
     selected_ : array of int
-        Selected inputs, by decreasing weight. So are the other attributes.
+        Selected inputs, by decreasing weight.
     feature_weights_, feature_importances_ : arrays of shape (n_features,)
         Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
-        weight is not an effect size: see ``permutation_importances``. So are the other attributes.
+        weight is not an effect size: see ``permutation_importances``.
     centres_ : array
-        Centres in use, restricted to the selected inputs, in units of the data. So are the other
-        attributes.
+        Centres in use, restricted to the selected inputs, in units of the data.
     coef_, intercept_ : array, float
-        Coefficients of the basis functions and the bias, in units of the target. So are the other
-        attributes.
+        Coefficients of the basis functions and the bias, in units of the target.
     duality_gap_ : float
         How much the linearised error could still decrease within the budgets, relative to the
-        variance of the target. So are the other attributes.
+        variance of the target.
     r_, t_ : float
         Budgets in use.
     converged_, n_iter_, stages_ : bool, int, list

@@ -252,19 +252,17 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     path_ : SelectionPath
         For every number of inputs that was tried, the model with the least cross-validation error.
     selected_ : array of int
-        Selected inputs, by decreasing weight. Of the fit to all data.
+        Selected inputs, by decreasing weight.
     feature_weights_, feature_importances_ : arrays of shape (n_features,)
         Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
-        weight is not an effect size: see ``permutation_importances``. Of the fit to all data.
+        weight is not an effect size: see ``permutation_importances``.
     centres_ : array
-        Centres in use, restricted to the selected inputs, in units of the data. Of the fit to all
-        data.
+        Centres in use, restricted to the selected inputs, in units of the data.
     coef_, intercept_ : array, float
-        Coefficients of the basis functions and the bias, in units of the target. Of the fit to all
-        data.
+        Coefficients of the basis functions and the bias, in units of the target.
     duality_gap_ : float
         How much the linearised error could still decrease within the budgets, relative to the
-        variance of the target. Of the fit to all data.
+        variance of the target.
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
     solution_ : RBFSolution
@@ -301,25 +299,24 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     ----------
     rs, ts : int or list of float, default=6
         Budgets to try, all of them; or their number, on a logarithmic scale whose ends follow from
-        the data, where only promising pairs are tried. A number of folds is stratified by class.
+        the data, where only promising pairs are tried.
     cv : int, splitter or list of splits, default=5
-        Cross-validation that chooses the budgets. A number of folds is stratified by class.
+        Cross-validation that chooses the budgets.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Model of the path to use: the fewest inputs within one standard error of the minimum error,
         the minimum error, a number of inputs, or the fewest inputs within a fraction of the
-        minimum. A number of folds is stratified by class.
+        minimum.
     relaxed : bool, default=True
         Whether selected inputs are refitted with their own budgets, found by a walk over the grid,
         and up to three steps beyond its ends unless these were given. Slower, but more accurate
-        with few inputs. A number of folds is stratified by class.
+        with few inputs.
     n_jobs : int or None, default=None
         Number of joblib workers; Dask or any other backend can be used. Affects speed only; a
-        search of a few seconds starts none. A number of folds is stratified by class.
+        search of a few seconds starts none.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the size is chosen: a number of folds
         ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of splits.
-        None: no honest errors; the size is chosen by the criterion of the search. A number of folds
-        is stratified by class.
+        None: no honest errors; the size is chosen by the criterion of the search.
     callback : callable, optional
         Called with the path so far after every part of the search; a true return value stops it.
     solver : {"direct", "alternating"}, default="direct"
@@ -354,31 +351,28 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     classes_ : array
         The two labels; the second has the target +1.
     cv_results_ : dict of arrays
-        One entry per pair that was tried on every split, with all inputs: ``param_r``,
-        ``param_t``, ``params``, ``split<i>_test_score`` (minus the mean squared error),
-        ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_n_inputs``,
-        ``mean_n_centres``, ``n_unconverged``. Scores are minus squared errors of the
-        targets -1 and +1.
+        One entry per pair that was tried on every split, with all inputs: ``param_r``, ``param_t``,
+        ``params``, ``split<i>_test_score`` (minus the mean squared error), ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``mean_n_inputs``, ``mean_n_centres``,
+        ``n_unconverged``.
     rs_, ts_ : arrays
-        Grid of budgets. Scores are minus squared errors of the targets -1 and +1.
+        Grid of budgets.
     r_, t_ : float
-        Budgets in use. Scores are minus squared errors of the targets -1 and +1.
+        Budgets in use.
     path_ : SelectionPath
         For every number of inputs the best model found over t, by the same error.
     selected_ : array of int
-        Selected inputs, by decreasing weight. Of the fit to all data.
+        Selected inputs, by decreasing weight.
     feature_weights_, feature_importances_ : arrays of shape (n_features,)
         Weights of the standardised inputs, zero if not selected; the same divided by their sum. A
-        weight is not an effect size: see ``permutation_importances``. Of the fit to all data.
+        weight is not an effect size: see ``permutation_importances``.
     centres_ : array
-        Centres in use, restricted to the selected inputs, in units of the data. Of the fit to all
-        data.
+        Centres in use, restricted to the selected inputs, in units of the data.
     coef_, intercept_ : array, float
-        Coefficients of the basis functions and the bias, in units of the target. Of the fit to all
-        data.
+        Coefficients of the basis functions and the bias, in units of the target.
     duality_gap_ : float
         How much the linearised error could still decrease within the budgets, relative to the
-        variance of the target. Of the fit to all data.
+        variance of the target.
     converged_, n_iter_, stages_ : bool, int, list
         Whether the last stage converged; number of iterations in total and per stage.
     solution_ : RBFSolution
