@@ -19,7 +19,9 @@ class FileError(SparsepathError, OSError):
 
 
 class PathWarning(UserWarning):
-    """A selection path ended early or is less exact than asked; the message says where and why."""
+    """A selection path ended early or is less exact than requested; the message says where and
+    why.
+    """
 
 
 def warn_user(message: str, category: type[Warning] = PathWarning) -> None:

@@ -49,7 +49,7 @@ class Discoveries(Summary):
     Attributes
     ----------
     features : tuple of str
-        Selected features, the clearest first.
+        Selected features, largest statistic first.
     fdr : float
         The false discovery rate that was requested.
     statistics : array of shape (n_features,)

@@ -53,8 +53,7 @@ class Honest:
     p_value : float or None
         Fraction of shuffled targets on which the search does as well; None if not requested.
     is_nothing : bool
-        Whether y was shuffled often enough for a decision, and the search finds no more than in
-        noise.
+        Whether y was shuffled often enough for a decision and the search finds no signal.
     figures : dict of str to float
         For classification ``error_rate``, ``balanced_error``, ``log_loss``, ``brier`` and, with two
         classes, ``auc`` on the same held-out samples, corrected for the choice of the size like the
@@ -62,24 +61,23 @@ class Honest:
     whole : bool
         Whether all parts were held out; False after Ctrl-C.
     neighbours : float or None
-        The correlation of the errors of rows next to each other, if it is more than chance and
-        folds were dealt at random: if these rows are of one person, place or time, the error on
-        others is larger.
+        Correlation of the errors of neighbouring rows, if it is significant and folds are random.
+        If neighbouring rows belong to one person, place or time, the error on others is larger.
     repeats : int
         Number of random assignments of samples to folds that the error is averaged over.
     repeats_sd : float or None
-        The standard deviation of the error of one assignment to folds, at this size; None if there
-        was one assignment only. The interval includes it.
+        Standard deviation of the error between assignments to folds, at this size; None if there is
+        only one assignment. The interval includes it.
     reliability : tuple of tuples of float, or None
-        With two classes, by tenths of the probability of the second class: its mean, the share of
-        the second class, and the number of samples, when they were left out.
+        With two classes, for each tenth of the predicted probability of the second class: mean
+        probability, fraction of the second class and number of held-out samples.
     confusion : tuple of tuples of float, or None
-        For classification how many samples of each class (rows) were predicted to be of each class
-        (columns) when they were left out, in the order of ``classes_``.
+        For classification, the confusion matrix of held-out samples: true classes (rows) by
+        predicted classes (columns), in the order of ``classes_``.
     figures_se : dict of str to float
         Standard errors of ``error_rate`` and ``balanced_error``.
     balanced : bool
-        Whether classes count alike: they have weights or a threshold, or the loss is balanced.
+        Whether classes have equal weight: with class weights, a threshold or the balanced loss.
     """
 
     size: int
@@ -165,10 +163,10 @@ class Honest:
         return text[0].upper() + text[1:] + "."
 
     def shown(self) -> "Honest":
-        """The record in the units that people know.
+        """Record in familiar units.
 
-        RMSE of numbers; for classification the error rate, or the mean over classes if these have
-        weights or a threshold; AUC and concordance instead of one less them.
+        RMSE for regression; for classification the error rate, or the balanced error with class
+        weights or a threshold; AUC and concordance instead of one minus these.
         """
         if self.measure in COMPLEMENTS:
             return self._complement(COMPLEMENTS[self.measure])
@@ -178,7 +176,7 @@ class Honest:
 
     @property
     def shown_by_another(self) -> bool:
-        """Whether ``shown`` is another measure than the one by which sizes are chosen."""
+        """Whether ``shown`` differs from the measure by which sizes are chosen."""
         return self.shown().measure in FIGURES.values() and self.measure != self.shown().measure
 
     def _as_rate(self, figure: str) -> "Honest":
@@ -381,9 +379,9 @@ def honest_error(
 ) -> HonestError:
     """Estimate the error on new data by nested cross-validation, and choose a size.
 
-    Everything that looks at X or y (the search, its penalty, scaling) is repeated with each part
-    of the data left out. Any scikit-learn predictor can be judged, such as a selector in a pipeline
-    with a model; one without a path has one size, its own.
+    Everything that uses X or y (search, penalty, scaling) is repeated with each part of the data
+    held out. Any scikit-learn predictor can be evaluated, such as a selector and a model in a
+    pipeline; a predictor without a path has a single size.
 
     Parameters
     ----------
@@ -398,7 +396,7 @@ def honest_error(
         random assignments to folds.
     choose : {"one_se", "min"}, int or float
         Rule that chooses the size on the honest errors; see ``SelectionPath.choose``. Methods that
-        end at a size of their own keep it, unless a number is given.
+        determine their own size keep it, unless a number is given.
     null : int
         Number of repetitions with shuffled y, for a p-value; 0: none.
     groups : array, optional

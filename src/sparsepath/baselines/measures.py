@@ -12,8 +12,9 @@ from sparsepath.data.validation import column_indices
 def saliency(selected: Sequence[int] | NDArray[np.intp], problem: Synthetic) -> float:
     """Return the saliency of section 4.1 of the grafting paper, between -1 and 1.
 
-    The share of the relevant features that were found, plus the share of the found features that
-    are relevant, minus 1. A copy stands for its original, and copies of one feature count once.
+    The fraction of relevant features that are selected, plus the fraction of selected features that
+    are relevant, minus 1. A copy counts as its original, and several copies of one feature count
+    once.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def scaling_path(
     y : array-like of shape (n_samples,)
         Target.
     estimator : scikit-learn regressor
-        What is refitted at every step. Its predictions must be smooth functions of the features;
+        Regressor to refit at every step. Its predictions must be smooth functions of the features;
         trees and nearest neighbours have no gradient.
     max_features : int, optional
         Largest size on the path; default: all.

@@ -48,13 +48,13 @@ def wrapper_path(
     y : array-like of shape (n_samples,)
         Target: numbers or class labels.
     estimator : scikit-learn estimator
-        What is refitted; a classifier if y has classes.
+        Estimator to refit; a classifier if y has classes.
     max_features : int, optional
         Largest size of a forward search; default: all. A backward search ends with none.
     cv : int, splitter, "loo" or None, default=5
         Splits; None: the error on the training data.
     direction : {"forward", "backward"}, default="forward"
-        From no features up, or from all features down.
+        Start without features, or with all features.
     measure : {"squared", "zero_one", "log"}, optional
         Squared error, error rate, or log loss by ``predict_proba``. Default: squared error for
         regressors and error rate for classifiers.
@@ -163,12 +163,12 @@ def random_path(
     random_state : int, optional
         Seed of the order.
     **options
-        Any of ``rls_path``, such as ``alpha``, ``loss`` or ``cv``, but ``start``.
+        Options of ``rls_path``, such as ``alpha``, ``loss`` or ``cv``, except ``start``.
 
     Returns
     -------
     SelectionPath
-        Errors and models as greedy RLS would have them for these subsets.
+        Errors and models of ridge regression for these subsets.
     """
     if "start" in options:
         raise InputError("random_path draws the order of all features; remove start.")

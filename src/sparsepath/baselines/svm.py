@@ -29,7 +29,7 @@ def svm_wrapper(
     C : float
         Penalty of the machine.
     max_features : int
-        How many features; at most all of them.
+        Number of features.
     cv : int, default=3
         Folds.
 

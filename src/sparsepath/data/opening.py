@@ -24,7 +24,7 @@ def open(
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> Source:
-    """Data that need not fit into memory, for ``SparseRLSRegressor().fit(...)`` and its like.
+    """Open data that need not fit into memory, for ``fit`` of estimators that read in passes.
 
     Parameters
     ----------
@@ -34,21 +34,20 @@ def open(
         directory or a pattern such as ``"data/*.parquet"``. Objects: a pyarrow dataset, a polars
         lazy frame, a Dask array or data frame, a NumPy array or memory map, a SciPy sparse matrix.
     y : array or str, optional
-        The target of an array; of a table its column, or an array beside it.
+        Target of an array; for a table the name of its column, or a separate array.
     target : str or int, optional
-        The column of a table that is the target; of an npy file its number, default the last.
-        Columns of files are given by name, or by position (negative from the end).
+        Target column of a table; for an npy file its number (default: the last). Columns of files
+        are given by name or position (negative from the end).
     weights : str or array, optional
-        The column of sample weights, or for arrays the weights.
+        Column of sample weights; for arrays, the weights.
     columns : sequence of str or int, optional
-        The features of a table; default: all others.
+        Feature columns of a table; default: all other columns.
     drop : str, int or sequence of these, optional
-        Columns of a table that are no features.
+        Columns of a table that are not features.
     memory : float, optional
-        Bytes that reading may take.
+        Limit of the memory for reading, in bytes.
     groups : str or int, optional
-        The column of a table in files that says which samples belong together: folds then leave
-        out whole groups.
+        Column of group labels, for tables in files; folds hold out whole groups.
     delimiter, decimal, encoding : str, optional
         Format of CSV files, if it cannot be inferred from their first lines.
 

@@ -107,38 +107,38 @@ def read_table(
     path : path
         The file.
     target : str, int, sequence of these or None
-        The column to predict, by name or by position (negative from the end; ``"-1"`` does as well
-        if no column is called so); in an npz file also the name of an array beside the features.
-        A sequence gives ``y`` of shape (m, T). None, for data to predict on: no ``y``, and every
-        column is a feature. An svmlight file carries its target itself, named ``"y"``.
+        The column to predict, by name or by position (negative from the end; also ``"-1"`` if no
+        column has this name); in an npz file also the name of an array beside the features. A
+        sequence gives ``y`` of shape (m, T). None, for data to predict on: no ``y``, and every
+        column is a feature. An svmlight file contains its target, called ``"y"``.
     drop : sequence of str or int
         Columns to leave out.
     rows : (column, value), (column, "!=", value) or None
-        Keep the rows where the column has this value, or any other, and leave that column out, for
+        Keep the rows in which the column has this value (or another one), and drop the column; for
         example ``("split", "train")``.
     beside : sequence of str or int
-        Columns to return apart from the features, such as sample weights: ``Table.beside``.
+        Columns to return separately, such as sample weights: ``Table.beside``.
     keep_index : bool or sequence of str
-        Whether columns that only number the rows are features: a first column without a name, as
-        pandas and R write it, and one that counts 0, 1, 2, ... or 1, 2, 3, ... in ten rows or more;
-        or the names of such columns to keep. ``Table.index`` has those that were left out.
+        Whether to keep columns that only number the rows (an unnamed first column, as pandas and R
+        write it, or one that counts 0, 1, 2, ... or 1, 2, 3, ... in ten rows or more), or the names
+        of such columns to keep. ``Table.index`` has the dropped ones.
     delimiter : str or None
-        What separates the columns of a CSV file; None finds out which of , ; | and tab.
+        Column separator of a CSV file; None: detect one of , ; | and tab.
     decimal : str or None
-        The decimal mark of a CSV file; None finds out.
+        Decimal mark of a CSV file; None: detect it.
     encoding : str or None
-        Of a CSV file; None: UTF-8, or UTF-16 if it begins so.
+        Encoding of a CSV file; None: UTF-8, or UTF-16 if there is a byte order mark.
     sheet : str or None
-        Of a workbook; None: the only one that has cells.
+        Sheet of a workbook; None: the only sheet with cells.
     n_features : int or None
         The number of features of an svmlight file whose last columns are empty, as in a test set.
     mixed : bool
-        Whether text, dates and missing values are welcome: ``X`` is then a ``RawTable`` where there
-        are any.
+        Whether text, dates and missing values are allowed; if there are any, ``X`` is a
+        ``RawTable``.
     drop_unknown : bool
-        Whether rows whose target is missing are left out: ``Table.unknown`` says how many were.
+        Whether to drop rows with a missing target; ``Table.unknown`` is their number.
     date_format : str, dict of str to str or None
-        How dates are written, for ``datetime.strptime``: for columns by name, or for all that fit.
+        Date format for ``datetime.strptime``: for columns by name, or for all columns that match.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def read_table(
     FileError
         The file is absent, empty, damaged or of an unknown format.
     InputError
-        A column is unknown, or a feature is not made of finite numbers.
+        A column is unknown, or a feature contains values that are not finite numbers.
 
     Notes
     -----
@@ -275,12 +275,12 @@ def _counts_rows(values: Array) -> bool:
 
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) -> None:
-    """Write columns as CSV, Parquet or npy, as the ending says; an old file is replaced whole.
+    """Write columns as CSV, Parquet or npy, according to the suffix; an existing file is replaced.
 
     Parameters
     ----------
     path : path ending in .csv, .tsv, .txt, .parquet, .pq or .npy
-        The file. An npy file takes numbers only, as one 2-D array without the names.
+        File to write. An npy file contains only numbers, as one 2-D array without names.
     columns : mapping of str to array of shape (m,)
         The columns in order.
     """

@@ -44,9 +44,9 @@ def two_normals(
     r"""Two classes, each from a normal distribution.
 
     Half of the samples are of class -1, half of class +1. A relevant feature is normal with mean
-    ``y * mean`` and standard deviation ``sd``. An irrelevant one is the same, shuffled over the
-    samples: no feature can be recognised by its own distribution. The best possible error rate is
-    :math:`\Phi(-\sqrt{n_{relevant}}\, mean / sd)`.
+    ``y * mean`` and standard deviation ``sd``. An irrelevant one has the same values, shuffled over
+    the samples, so no feature can be recognised by its marginal distribution. The best possible
+    error rate is :math:`\Phi(-\sqrt{n_{relevant}}\, mean / sd)`.
 
     Pahikkala, Airola and Salakoski, section 4.1, time their method on 1000 such features;
     50 are selected (without further details); Perkins et al. (2003), section 2.2.2, use 2 relevant
@@ -59,7 +59,7 @@ def two_normals(
     n_relevant : int or None
         Features that differ between the classes; None: 50, or all if there are fewer.
     mean, sd : float
-        Of the class +1.
+        Mean and standard deviation of relevant features in the class +1.
     random_state : int, Generator or None
         The seed.
 
@@ -104,7 +104,7 @@ def sparse_linear(
     noise : float
         Standard deviation of the noise.
     correlation : float
-        Of neighbouring features, between -1 and 1.
+        Correlation of neighbouring features, between -1 and 1.
     n_targets : int
         1 gives ``y`` of shape (n_samples,), more give (n_samples, n_targets).
     random_state : int, Generator or None
@@ -144,7 +144,7 @@ def sparse_linear(
 def xor_like(
     n_samples: int = 1000, n_features: int = 6, *, noise: float = 0.1, random_state: Seed = None
 ) -> Synthetic:
-    r"""Two features that say much together and less than a third one apart.
+    r"""Two features that are more useful jointly than a third one, but less so individually.
 
     .. math:: y = x_1 + (x_2 > 0.5)(x_3 > 0.5) + \varepsilon
 
@@ -229,7 +229,7 @@ def threshold_max(
     *,
     random_state: Seed = None,
 ) -> Synthetic:
-    r"""A class that shows when the largest of several features passes a threshold.
+    r"""Two classes: whether the largest of several features exceeds a threshold.
 
     .. math:: y = +1 \text{ if } \max(x_1, \dots, x_{n_r}) > 2^{1 - 1/n_r} - 1, \text{ else } -1
 

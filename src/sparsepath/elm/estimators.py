@@ -192,15 +192,16 @@ class _OPELM(_ELM):
 class OPELMRegressor(_OPELM, ELMRegressor):
     """Optimally pruned extreme learning machine (Miche et al. 2010).
 
-    The neurons are ranked by least angle regression on their outputs, brought to equal variance;
-    the number of them is that of the least leave-one-out error, which one factorisation gives for
-    every number exactly. Ties go to the smaller number. With several targets each ranks the
-    neurons, and the rankings are merged in turn: the first of each target, the second of each.
+    The neurons are ranked by least angle regression on their outputs, scaled to equal variance.
+    Their number is the one with the lowest leave-one-out error, which one factorisation gives
+    exactly for every number; the smaller number wins ties. With several targets, each target ranks
+    the neurons, and the rankings are merged: first the first of each target, then the second of
+    each, and so on.
 
     Parameters
     ----------
     n_neurons : int, default=100
-        Hidden neurons to choose from.
+        Number of hidden neurons before pruning.
     activation : {"tanh", "gaussian"}, default="tanh"
         Activation function.
     ridge : float, default=1e-06
@@ -220,9 +221,10 @@ class OPELMRegressor(_OPELM, ELMRegressor):
         The number of neurons kept.
     loo_errors_ : array
         Mean squared leave-one-out error, summed over targets, with the first 1, 2, ... neurons of
-        the ranking, by predictions without limit: no number is chosen because it is held back.
+        the ranking, computed without clipping, so that the choice does not depend on it.
     loo_error_, loo_error_se_ : float
-        That of the machine in use; slightly optimistic, because it was selected.
+        Error of the network in use and its standard error; slightly optimistic, because it was
+        selected.
     loo_predictions_ : array of the shape of y
         Leave-one-out prediction for each sample.
     n_features_in_, feature_names_in_ : int, array of str
@@ -242,13 +244,13 @@ class OPELMRegressor(_OPELM, ELMRegressor):
 class OPELMClassifier(_OPELM, ELMClassifier):
     """Optimally pruned extreme learning machine for classification.
 
-    As ``OPELMRegressor`` with one target per class, one in all for two classes; the number of
-    neurons is that of the least leave-one-out error rate, with the squared error to break ties.
+    Like ``OPELMRegressor``, with one target per class (a single one for two classes). The number of
+    neurons is the one with the lowest leave-one-out error rate; the squared error breaks ties.
 
     Parameters
     ----------
     n_neurons : int, default=100
-        Hidden neurons to choose from.
+        Number of hidden neurons before pruning.
     activation : {"tanh", "gaussian"}, default="tanh"
         Activation function.
     ridge : float, default=1e-06
@@ -266,7 +268,8 @@ class OPELMClassifier(_OPELM, ELMClassifier):
     loo_errors_ : array
         Leave-one-out error rate with the first 1, 2, ... neurons of the ranking.
     loo_error_, loo_error_se_ : float
-        That of the machine in use; slightly optimistic, because it was selected.
+        Error of the network in use and its standard error; slightly optimistic, because it was
+        selected.
     n_features_in_, feature_names_in_ : int, array of str
         Number of columns seen by ``fit``, and their names if X had any.
     classes_ : array

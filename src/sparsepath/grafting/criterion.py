@@ -45,11 +45,11 @@ class Expansion(NamedTuple):
 
 
 class ConvexLoss(ABC):
-    """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
+    """A convex loss of outputs F (m x K) and targets Y (m x K), with one value per sample.
 
     A custom loss is a subclass with ``value``, ``slope`` and ``curvature``; K is 1, and the targets
-    for two classes are -1 and +1. With ``conjugate`` it has a duality gap too. Paths show
-    ``error_factor`` times the loss, which is called ``error_name``.
+    for two classes are -1 and +1. With ``conjugate`` a fit also has a duality gap. The errors of a
+    path are ``error_factor`` times the loss, and are called ``error_name``.
     """
 
     error_name = "log loss"
@@ -58,10 +58,10 @@ class ConvexLoss(ABC):
     link = "identity"  # what F is of a prediction; see models.predictors
 
     def check(self, Y: Floats) -> None:  # noqa: B027
-        """Refuse targets that the loss has no value for."""
+        """Raise an error for targets for which the loss is undefined."""
 
     def of_samples(self, Y: Floats, s: Floats) -> "ConvexLoss":
-        """The loss of these samples, if it belongs to all of them together."""
+        """Return the loss for some samples, if it depends on all samples jointly."""
         return self
 
     def start(self, Y: Floats, s: Floats) -> Floats:
@@ -78,18 +78,20 @@ class ConvexLoss(ABC):
 
     @abstractmethod
     def curvature(self, F: Floats, Y: Floats) -> Floats:
-        """The second derivative for K = 1 (softened where it jumps); class shares for more."""
+        """Return the second derivative for K = 1 (smoothed at jumps), or class probabilities."""
 
     def expansion(self, F: Floats, Y: Floats) -> Expansion:
-        """Value, slope and a curvature that is good for steps, at one go."""
+        """Return value, slope and a curvature suitable for Newton steps, computed together."""
         return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        """L* at U, of shape (m,); U is a slope, or part of the way from zero to one. NaN: none."""
+        """Return the conjugate L* at U, of shape (m,); U is a slope times a factor up to 1. NaN:
+        none.
+        """
         return np.full(len(U), np.nan)
 
     def within(self, U: Floats, Y: Floats) -> float:
-        """The largest c <= 1 at which L* is finite at c U; NaN if there is none."""
+        """Return the largest c <= 1 for which L* is finite at c U; NaN if there is none."""
         return 1.0
 
 

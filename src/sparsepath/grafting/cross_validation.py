@@ -241,8 +241,8 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     delta : float, default=1.35
         Where the Huber loss becomes linear, in units of y.
     power : float, default=1.5
-        Of the Tweedie loss, between 1 (Poisson) and 2 (Gamma): the variance grows as
-        mean ** power.
+        Power of the Tweedie loss, between 1 (Poisson) and 2 (Gamma): the variance grows as mean **
+        power.
     cv : int, splitter or list of splits, default=5
         Cross-validation that chooses l1.
     choose : {"one_se", "min"}, int or float, default="one_se"
@@ -265,9 +265,9 @@ class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     update : {"all", "newest"}, default="all"
         Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        Largest size on the path. The path over l1 starts where nothing has entered and ends before
-        the first model with more features, so it can end below this size. With single steps each
-        model stops at this size instead.
+        Largest size on the path. The path over l1 starts with the empty model and ends before the
+        first model with more features, so it can end below this size. With single steps each model
+        stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
     relax : bool, default=False
@@ -398,9 +398,9 @@ class GraftingClassifierCV(LinearClasses, CrossValidatedClasses, _GraftingCV):
     update : {"all", "newest"}, default="all"
         Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        Largest size on the path. The path over l1 starts where nothing has entered and ends before
-        the first model with more features, so it can end below this size. With single steps each
-        model stops at this size instead.
+        Largest size on the path. The path over l1 starts with the empty model and ends before the
+        first model with more features, so it can end below this size. With single steps each model
+        stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
 
@@ -411,7 +411,7 @@ class GraftingClassifierCV(LinearClasses, CrossValidatedClasses, _GraftingCV):
     l1_, l1s_ : float, array
         The l1 in use; all values tried, in decreasing order.
     cv_errors_ : array of shape (n_l1s, n_splits)
-        Mean squared errors on the test parts, on the scale of the path.
+        Mean log losses, or error rates, on the test parts.
     selected_ : array of int
         Selected columns, in order of entry.
     coef_, intercept_ : array, float

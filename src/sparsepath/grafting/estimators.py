@@ -94,8 +94,8 @@ class GraftingRegressor(LinearNumbers, _Grafting):
     delta : float, default=1.35
         Where the Huber loss becomes linear, in units of y.
     power : float, default=1.5
-        Of the Tweedie loss, between 1 (Poisson) and 2 (Gamma): the variance grows as
-        mean ** power.
+        Power of the Tweedie loss, between 1 (Poisson) and 2 (Gamma): the variance grows as mean **
+        power.
     fit_intercept, standardize : bool, default=True
         Whether to fit an intercept, which is not penalised; whether to scale features to mean 0 and
         standard deviation 1 internally (coefficients are always in units of the data).

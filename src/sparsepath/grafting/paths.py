@@ -27,18 +27,18 @@ class GraftingPath:
     ----------
     l1s : array of shape (L,)
     coefs, intercepts : arrays of shape (L, K, n) and (L, K)
-        In the units of the data; K is 1 but for three classes and more.
+        In units of the data; K is the number of classes if there are three or more, otherwise 1.
     criteria, losses : arrays of shape (L,)
-        The criterion (L0 included) and its loss term, which has half squares.
+        The criterion, including L0, and its loss term (half the squared error).
     kkt_violations, dual_gaps : arrays of shape (L,)
-        The certificates, as on the estimators.
+        The optimality certificates, as attributes of the estimators.
     n_selected : array of shape (L,)
     path : SelectionPath
-        One model per size: the one with the least l1. Its errors are those on the training data:
-        mean squared errors, log losses or Huber losses. If a callback or Ctrl-C ended the path
-        early, its ``stopped`` says so, and all arrays end there.
+        One model per size, the one with the smallest l1. Its errors are training errors: mean
+        squared errors, log losses or Huber losses. If a callback or Ctrl-C ended the path early,
+        ``stopped`` says so, and all arrays end there.
     fits : list
-        For every l1 the solver's own record, with the history.
+        For every l1 the result of the solver, with its history.
     """
 
     l1s: Floats
@@ -99,7 +99,7 @@ def grafting_path(
     n_threads: int | None = None,
     callback: Callback = None,
 ) -> GraftingPath:
-    """Grafting for a sequence of l1, each optimum the start of the next.
+    """Compute grafting models for decreasing l1, each starting from the previous optimum.
 
     Parameters
     ----------
@@ -108,16 +108,16 @@ def grafting_path(
     y : array of shape (n_samples,)
         Numbers, or class labels.
     l1s : array, optional
-        The values of l1; they are taken from the largest down.
+        Values of l1, used in decreasing order.
     n_l1s, least : int, float
-        Without ``l1s``: this many values, from the largest at which anything happens down to this
-        part of it, evenly spaced in their logarithm.
+        Without ``l1s``: number of values, evenly spaced in their logarithm, from the largest useful
+        one down to this fraction of it.
     loss : str or ConvexLoss, default="auto"
-        A loss of ``GraftingRegressor`` or ``GraftingClassifier``. "auto" is "squared" if y holds
-        numbers that are not whole, else "logistic". A ``ConvexLoss`` of your own is for regression
-        in the former case, and else for classification.
+        A loss of ``GraftingRegressor`` or ``GraftingClassifier``. "auto": "squared" if y contains
+        numbers that are not whole, otherwise "logistic". A custom ``ConvexLoss`` is for regression
+        in the first case, otherwise for classification.
     l2, l0 : float, default=0.0
-        The other lambdas. ``l2`` multiplies the squares, not half of them.
+        The other penalty parameters. ``l2`` multiplies the squares, without a factor of one half.
     feature_costs : array or mapping of names to numbers, optional
         Factors a_0 of the L0 penalty: the cost of using a feature.
     l1_factors, l2_factors : array or mapping of names to numbers, optional
@@ -125,7 +125,7 @@ def grafting_path(
     delta : float, default=1.35
         Where the Huber loss becomes linear, in units of y.
     power : float, default=1.5
-        Of the Tweedie loss, between 1 and 2.
+        Power of the Tweedie loss, between 1 and 2.
     class_weight : "balanced", mapping or None, default=None
         Factors of the sample weights, as in scikit-learn.
     sample_weight : array of shape (n_samples,), optional
@@ -138,7 +138,8 @@ def grafting_path(
     n_threads : int, optional
         Number of threads; None: one per core. Affects speed only.
     callback : callable, optional
-        Called with the path so far after every l1; a true value ends it there. So does Ctrl-C.
+        Called with the path so far after every l1; a true return value ends the path, as Ctrl-C
+        does.
 
     Returns
     -------

@@ -211,9 +211,9 @@ class GraftingCoxCV(Survival, _GraftingCV):
     update : {"all", "newest"}, default="all"
         Weights that each step optimises: all, or only the new one and the intercept.
     max_features : int, optional
-        Largest size on the path. The path over l1 starts where nothing has entered and ends before
-        the first model with more features, so it can end below this size. With single steps each
-        model stops at this size instead.
+        Largest size on the path. The path over l1 starts with the empty model and ends before the
+        first model with more features, so it can end below this size. With single steps each model
+        stops at this size instead.
     tol : float, default=1e-09
         Tolerance of the optimality certificates.
     n_jobs : int, optional

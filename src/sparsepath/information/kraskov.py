@@ -280,7 +280,7 @@ def mutual_information(
     discrete_target: bool = False,
     n_threads: int | None = None,
 ) -> float:
-    """Mutual information between a set of features, taken together, and a target, in nats.
+    """Return the mutual information between a set of features, used jointly, and a target, in nats.
 
     Parameters
     ----------
@@ -289,14 +289,14 @@ def mutual_information(
     y : array of shape (n_samples,) or (n_samples, n_targets)
         The target; several are taken together.
     n_neighbors : int, default=6
-        Few: little bias, much spread. Many: the reverse.
+        Few neighbours: low bias, high variance. Many: the reverse.
     variant : {1, 2}, default=1
         Of Kraskov et al. (2004).
     standardize : bool, default=True
-        Bring all columns to unit variance first; distances depend on the units.
+        Scale all columns to unit variance first, because distances depend on the units.
     discrete_target : bool, default=False
-        Whether y holds classes, labels of any kind, and not numbers: classes are different or the
-        same, never near.
+        Whether y contains class labels of any kind rather than numbers: two classes are equal or
+        different, never near.
     n_threads : int, optional
         Number of threads; None: one per core. Affects speed only.
 
@@ -305,9 +305,8 @@ def mutual_information(
     float
         The estimate; it can be a little below zero.
 
-    Examples
-    --------
-    Two features that say a little apart and nearly all together:
+    Examples -------- Two features with little information individually and nearly all of it
+    jointly:
 
     >>> random = np.random.default_rng(0)
     >>> X = random.uniform(-1, 1, (1000, 2))

@@ -131,15 +131,15 @@ class MutualInfoSearch(SizedSelector):
 class MutualInfoSelector(MutualInfoSearch):
     """Select features by their joint mutual information with the target (MI-FW, MI-FWBW).
 
-    Mutual information is that of Kraskov et al. (2004), of all features of the subset together;
-    repeated values are counted as Gao et al. (2017) do, so numbers may have few distinct values. It
-    is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the
-    path is minus its mutual information, in nats. The estimate falls with the number of features
-    when samples are few, so it orders subsets of one size better than sizes: score the path with
-    :meth:`sparsepath.SelectionPath.evaluate` before trusting a size. The search keeps the largest
-    of many estimates, so it finds some information in noise too. Unless ``validation`` is None, a
-    size that a rule chooses is therefore compared with what a forward search finds at that size
-    when y is shuffled; if it is no better, no feature is selected.
+    The estimator is that of Kraskov et al. (2004), for all features of the subset jointly. Repeated
+    values are treated as by Gao et al. (2017), so numbers may have few distinct values. The
+    selector is only a transformer: any estimator can follow it in a pipeline. The error of a subset
+    on the path is minus its mutual information, in nats. With few samples the estimate decreases
+    with the number of features, so it is better suited for comparing subsets of one size than for
+    comparing sizes: evaluate the path with :meth:`sparsepath.SelectionPath.evaluate` before
+    trusting a size. The search keeps the largest of many estimates, so it finds some information in
+    noise too. Unless ``validation`` is None, the estimate at the chosen size is therefore compared
+    with those of a forward search with shuffled y; if it is not higher, no feature is selected.
 
     Parameters
     ----------
@@ -154,10 +154,10 @@ class MutualInfoSelector(MutualInfoSearch):
         Nearest neighbours. "resampling": the number that best separates features from themselves
         shuffled.
     variant : {1, 2}, default=1
-        Of the estimator.
+        Variant of the estimator of Kraskov et al. (2004).
     discrete_target : bool, default=False
-        Whether y holds classes, labels of any kind, and not numbers: classes are different or the
-        same, never near.
+        Whether y contains class labels of any kind rather than numbers: two classes are equal or
+        different, never near.
     n_restarts : int, default=100
         Random subsets to start from; for search="forward-backward".
     random_state : int, RandomState or None
@@ -178,8 +178,8 @@ class MutualInfoSelector(MutualInfoSearch):
     n_neighbors_ : int
         The number of neighbours in use.
     shuffled_information_ : array
-        The mutual information that the search reached with y shuffled, at the size that ``choose``
-        came to; empty if it was not compared.
+        The mutual information that the search reached with y shuffled, at the chosen size; empty if
+        it was not compared.
     models_ : dict of size to Predictor
         Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
         selector does not predict.
@@ -218,7 +218,7 @@ class MutualInfoSelector(MutualInfoSearch):
         Parameters
         ----------
         y : array of shape (n_samples,) or (n_samples, n_targets)
-            Several targets are taken together. With ``discrete_target`` the labels of one.
+            Several targets are used jointly. With ``discrete_target``, one column of labels.
         """
         given, X = open_fit(self, X, y)
         YT = target_rows(y, X.shape[0], self.discrete_target)

@@ -33,17 +33,17 @@ SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance 
 class LSSVMForwardRegressor(PathRegressorMixin, SizedSelector, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
-    Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
-    it. With more than 50 samples, candidates are ranked by machines whose centres are 50 of the
-    samples, and the error of the best is exact.
+    Each step adds the input with the lowest exact cross-validation error at its best gamma and
+    sigma2. With more than 50 samples, candidates are ranked by machines with 50 samples as centres,
+    and the error of the best one is computed exactly.
 
     Parameters
     ----------
     max_features : int or None, default=None
-        The size to which the path goes. None: until three sizes in a row gain less than one per
-        cent on a smaller one.
+        Largest size on the path. None: the search ends when three sizes in a row gain less than one
+        per cent.
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction; see ``SelectionPath.choose``.
+        Size used for prediction; see ``SelectionPath.choose``.
     gamma, sigma2 : float, list of float or "tune", default="tune"
         Values to try at every step; "tune" tries gammas 1 to 1e8 and widths 1 to 1000, on
         standardised inputs.
@@ -56,8 +56,8 @@ class LSSVMForwardRegressor(PathRegressorMixin, SizedSelector, _KernelMachine):
         folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
         splits. None: no honest errors; the size is chosen by the criterion of the search.
     callback : callable, optional
-        Called with the path so far after every input; a true value ends the search there. Ctrl-C
-        ends it too, with a warning; before the first input is in, the model is the mean.
+        Called with the path so far after every input; a true return value stops the search, as
+        Ctrl-C does, with a warning. Before the first input has entered, the model is the mean.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class LSSVMForwardRegressor(PathRegressorMixin, SizedSelector, _KernelMachine):
     selected_ : array of int
         Inputs in use, in order of entry.
     gamma_, sigma2_ : float
-        In use; ``parameters_`` has the pair of every size.
+        Values in use; ``parameters_`` has the pair of every size.
     dual_coef_, intercept_ : array, float
         beta and b.
     parameters_ : dict of size to tuple

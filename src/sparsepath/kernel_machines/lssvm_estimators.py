@@ -58,14 +58,13 @@ class _LSSVM(_KernelMachine):
 class LSSVMRegressor(_SeveralTargets, _LSSVM):
     """Least-squares support vector regression with a Gaussian kernel, tuned by exact errors.
 
-    Kernel ridge regression with a bias that is not penalised. Leave-one-out and k-fold errors come
-    from the fit itself, exactly as if every part had been refitted, so that a whole grid of gamma
-    and sigma2 costs one eigendecomposition per sigma2.
+    Kernel ridge regression with an unpenalised intercept. Leave-one-out and k-fold errors are exact
+    without refitting, so that a grid of gamma and sigma2 costs one eigendecomposition per sigma2.
 
     Parameters
     ----------
     gamma : float, list of float or "tune", default="tune"
-        Weight of the errors against the smoothness: larger, a closer fit.
+        Weight of the errors relative to the smoothness; larger values fit more closely.
     sigma2 : float, list of float or "tune", default="tune"
         Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
     cv : "loo", int or splitter, default="loo"
@@ -107,7 +106,7 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
         sample_weight : array of shape (n_samples,), optional
-            How much each squared error counts: a weight of 2 is the sample twice.
+            Weights of the squared errors; a weight of 2 equals a duplicated sample.
         """
         X = dense(check_features(self, X, reset=True))
         Y = self._numbers(y, len(X), weights_of(sample_weight, len(X)))
@@ -123,7 +122,7 @@ class LSSVMClassifier(PathClassifierMixin, _LSSVM):
     Parameters
     ----------
     gamma : float, list of float or "tune", default="tune"
-        Weight of the errors against the smoothness: larger, a closer fit.
+        Weight of the errors relative to the smoothness; larger values fit more closely.
     sigma2 : float, list of float or "tune", default="tune"
         Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
     cv : "loo", int or splitter, default="loo"
@@ -134,7 +133,7 @@ class LSSVMClassifier(PathClassifierMixin, _LSSVM):
     Attributes
     ----------
     cv_accuracy_ : float
-        Share of samples classified rightly when left out.
+        Fraction of held-out samples that are classified correctly.
     gamma_, sigma2_ : float
         In use.
     cv_error_ : float
@@ -163,7 +162,7 @@ class LSSVMClassifier(PathClassifierMixin, _LSSVM):
         Parameters
         ----------
         sample_weight : array of shape (n_samples,), optional
-            How much each squared error counts: a weight of 2 is the sample twice.
+            Weights of the squared errors; a weight of 2 equals a duplicated sample.
         """
         X = dense(check_features(self, X, reset=True))
         weights = weights_of(sample_weight, len(X))

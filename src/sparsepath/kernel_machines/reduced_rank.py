@@ -64,22 +64,22 @@ class ReducedRank:
 
 @dataclass(eq=False, repr=False)
 class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
-    """Kernel ridge regression on a few samples that stand for all, tuned by exact leave-one-out.
+    """Kernel ridge regression with a few samples as centres, tuned by exact leave-one-out.
 
-    Samples are taken by least mean reconstruction error, without a look at the target, until there
-    are ``max_samples`` or until their kernel matrix is no longer invertible; all samples count in
-    the fit. With the columns that a selector found (``columns``) it is the paper's sparse version.
+    The centres are chosen by the lowest mean reconstruction error, independent of the target, until
+    there are ``max_samples`` or their kernel matrix is no longer invertible; the fit uses all
+    samples. With the columns of a selector (``columns``) this is the sparse version of the paper.
 
     Parameters
     ----------
     gamma : float, list of float or "tune", default="tune"
-        Weight of the errors against the smoothness: larger, a closer fit.
+        Weight of the errors relative to the smoothness; larger values fit more closely.
     sigma2 : float, list of float or "tune", default="tune"
         Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
     standardize : bool, default=True
         Scale inputs to zero mean and unit variance first.
     max_samples : int or None, default=None
-        Most samples to take.
+        Maximum number of centres.
     tolerance : float, default=1e-10
         A sample with a smaller residual after reconstruction makes the matrix singular.
     columns : list of int or str, optional
@@ -88,7 +88,7 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     Attributes
     ----------
     samples_ : array of int
-        The samples in use, in order of choice.
+        Indices of the centres, in order of choice.
     gamma_, sigma2_ : float
         In use.
     cv_error_ : float
@@ -126,8 +126,8 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
         sample_weight : array of shape (n_samples,), optional
-            How much each squared error counts: a weight of 2 is the sample twice, but
-            for the tuning, which leaves it out as one.
+            Weights of the squared errors; a weight of 2 equals a duplicated sample, except that
+            tuning holds it out as one sample.
         """
         X = dense(check_features(self, X, reset=True))
         Y = self._numbers(y, len(X), weights_of(sample_weight, len(X)))

@@ -32,8 +32,8 @@ ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 class LarsSelector(PathRegressorMixin, LinearModelMixin, SizedSelector):
     """Least angle regression: features in the order in which they enter.
 
-    Features are brought to unit variance. The model of each size is ridge regression on the
-    features that have entered, and its error is the exact leave-one-out error of that model; one
+    Features are scaled to unit variance. The model of each size is ridge regression on the features
+    that have entered, and its error is the exact leave-one-out error of that model; one
     orthogonalisation of the features in their order gives all of them. Ctrl-C keeps the path so
     far.
 

@@ -394,7 +394,7 @@ def _features(size: int) -> str:
 
 @dataclass(eq=False, repr=False)
 class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
-    """Feature selection for regression with the method that has the least honest error.
+    """Feature selection for regression with the method that has the lowest honest error.
 
     Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and
     grown networks are repeated on the same outer folds. The method and the size are chosen together
@@ -406,8 +406,8 @@ class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
         Largest size on the path; None: that of each method.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Rule for the method, then for the size. "one_se": the first method within one standard error
-        of the least error (paired), linear ones first, and of it the smallest such size. "min": the
-        least error. An integer: this size, with the method that has the least error there.
+        (paired) of the lowest error, linear ones first, and its smallest such size. "min": the
+        lowest error. An integer: this size, with the method that has the lowest error there.
     time_budget : float, optional
         CPU seconds of one core for all methods with their validation. Greedy RLS is always tried,
         grafting unless its search turns out to be too slow, and a nonlinear method if its estimate
@@ -419,9 +419,9 @@ class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
         Number of threads or worker processes. Affects speed only.
     final : {"boosting"}, optional
         The model of the selected size: that of the method, or "boosting", scikit-learn's
-        HistGradientBoosting on the selected columns. Its honest error repeats everything, with the
-        choice of the method and of the size, without each fold: some six times the work. Other
-        sizes, and the errors on the path, are those of the method.
+        HistGradientBoosting on the selected columns. Its honest error repeats everything in every
+        fold, including the choice of the method and of the size, which takes about six times as
+        long. Other sizes, and the errors on the path, are those of the method.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the method and the size are chosen: a
         number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy
@@ -469,7 +469,7 @@ class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
 
 @dataclass(eq=False, repr=False)
 class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
-    """Feature selection for classification with the method that has the least honest error.
+    """Feature selection for classification with the method that has the lowest honest error.
 
     Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and
     grown networks are repeated on the same outer folds. The method and the size are chosen together
@@ -481,8 +481,8 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
         Largest size on the path; None: that of each method.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Rule for the method, then for the size. "one_se": the first method within one standard error
-        of the least error (paired), linear ones first, and of it the smallest such size. "min": the
-        least error. An integer: this size, with the method that has the least error there.
+        (paired) of the lowest error, linear ones first, and its smallest such size. "min": the
+        lowest error. An integer: this size, with the method that has the lowest error there.
     time_budget : float, optional
         CPU seconds of one core for all methods with their validation. Greedy RLS is always tried,
         grafting unless its search turns out to be too slow, and a nonlinear method if its estimate
@@ -494,9 +494,9 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
         Number of threads or worker processes. Affects speed only.
     final : {"boosting"}, optional
         The model of the selected size: that of the method, or "boosting", scikit-learn's
-        HistGradientBoosting on the selected columns. Its honest error repeats everything, with the
-        choice of the method and of the size, without each fold: some six times the work. Other
-        sizes, and the errors on the path, are those of the method.
+        HistGradientBoosting on the selected columns. Its honest error repeats everything in every
+        fold, including the choice of the method and of the size, which takes about six times as
+        long. Other sizes, and the errors on the path, are those of the method.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the method and the size are chosen: a
         number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy

@@ -96,7 +96,7 @@ class Comparison:
     ----------
     contestants : tuple of Contestant
     passed_over : mapping of str to str
-        Methods that were not tried to their end, and why.
+        Methods that did not finish, and why.
     feature_names : sequence of str
     """
 
@@ -146,16 +146,16 @@ class Comparison:
 
     @property
     def measure(self) -> str:
-        """Name of the errors that are shown: RMSE where the methods are compared by its square."""
+        """Name of the displayed errors: RMSE if the methods are compared by the squared error."""
         return self.best.chosen.shown().measure
 
     @property
     def head(self) -> list[str]:
-        """The titles of ``rows`` without that of the features."""
+        """Column titles of ``rows``, without that of the features."""
         return ["method", "size", self.measure, "90 % interval", "worse by", "seconds"]
 
     def rows(self) -> list[list[str]]:
-        """What tables of methods show."""
+        """Return the rows of the table of methods."""
         rows = []
         for one in self.contestants:
             shown = one.chosen.shown()
@@ -251,7 +251,7 @@ class Comparison:
         return " ".join(self.sentences())
 
     def sentences(self) -> list[str]:
-        """The same one by one: the least error comes first."""
+        """Return the sentences one by one, beginning with the lowest error."""
         best, shown = self.best, self.best.chosen.shown()
         n, none = shown.size, shown.text(shown.empty_error)
         least = "Highest" if shown.measure in COMPLEMENTS.values() else "Least"

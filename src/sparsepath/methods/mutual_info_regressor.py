@@ -31,22 +31,22 @@ OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
 class MutualInfoRegressor(PathRegressorMixin, MutualInfoSearch):
     """Subsets by mutual information; for each an optimally pruned extreme learning machine.
 
-    Mutual information orders the subsets of one size; it does not predict, and it compares sizes
-    badly. So the machine is fitted to the best subset of every size, and the error on the path is
-    its leave-one-out error. For the empty subset that is the error of the mean.
+    Mutual information ranks the subsets of one size, but it does not predict and is not suited for
+    comparing sizes. So an OP-ELM is fitted to the best subset of every size, and the error on the
+    path is its leave-one-out error. For the empty subset this is the error of the mean.
 
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path. None: a forward search ends when the machines of three sizes
-        in a row are no better than a smaller one.
+        The largest size on the path. None: a forward search ends when the models of three sizes in
+        a row are no better than that of a smaller size.
     search : {"forward", "forward-backward"}, default="forward"
         "forward": add one feature at a time. "forward-backward": add and remove, from random sets.
     n_neighbors : int or "resampling", default=6
         Nearest neighbours of the mutual information estimator. "resampling": the number that best
         separates the features from shuffled copies of themselves.
     variant : {1, 2}, default=1
-        Of the estimator.
+        Variant of the estimator of Kraskov et al. (2004).
     n_restarts : int, default=100
         Random subsets to start from; for search="forward-backward".
     n_threads : int, optional
@@ -70,9 +70,9 @@ class MutualInfoRegressor(PathRegressorMixin, MutualInfoSearch):
     Attributes
     ----------
     path_ : SelectionPath
-        Subsets by mutual information, errors of the machines.
+        Subsets by mutual information, with the errors of the fitted models.
     mutual_information_ : dict of size to float
-        Of the subset of that size, in nats.
+        Mutual information of the subset of that size, in nats.
     n_neighbors_ : int
         The number of neighbours in use.
     models_ : dict of size to Predictor

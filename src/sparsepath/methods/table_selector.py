@@ -70,15 +70,14 @@ def _beneath(name: str) -> Any:
 class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     """Selector for raw tables with text, categories, dates and missing values.
 
-    The preparation (``TablePreparation``) is part of the fit: for the honest error it is learnt
-    again without the held-out samples. It is saved and exported with the model, which accepts raw
-    tables.
+    The preparation (``TablePreparation``) is part of the fit: for the honest error it is repeated
+    without the held-out samples. It is saved and exported with the model, which accepts raw tables.
 
     Parameters
     ----------
     selector : selector, optional
         One of this package; default: ``SparseRLSRegressor()``. Its ``max_features``, ``forced``,
-        ``forbidden``, ``start``, ``feature_costs`` and ``feature_groups`` are of columns of the
+        ``forbidden``, ``start``, ``feature_costs`` and ``feature_groups`` refer to columns of the
         table.
     missing : {"error", "median", "indicator"}
         "error": missing values raise an error. "median": impute the median, for categories the most
@@ -92,25 +91,26 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Maximum number of values of a category that get an indicator: the most frequent ones that
         occur at least twice. All others, including new values, have all indicators zero.
     date_format : str, dict of str to str or None
-        How dates in text are written, as in "%d.%m.%Y": for columns by name, or for all columns of
-        text that fit. Dates such as 2024-12-31 need none.
+        Format of dates in text columns, such as "%d.%m.%Y": for columns by name, or for all text
+        columns that match. Dates such as 2024-12-31 need no format.
     transform_target : {"log", "log1p", "sqrt", "auto"} or None
         Scale on which the target is fitted. Predictions and honest errors are in its own units;
         predictions are medians if the errors are symmetric on that scale. "auto": the scale,
-        including none, with the least squared error of the search after Box and Cox.
+        including none, with the lowest squared error of the search (made comparable as by Box and
+        Cox).
     lags : dict of str to int or list of int, optional
-        Earlier values that are features, for rows in time order with even steps: ``{"load": 24}``
+        Earlier values to use as features, for equally spaced rows in time order: ``{"load": 24}``
         adds the load 1 to 24 rows before, ``{"load": [1, 168]}`` that of these two. The target may
         be among them if ``y`` is the name of its column. Rows without all of them are not used.
     horizon : int
-        How many rows after a row the target lies that is predicted from it. With 1 or more, the
-        target's own value in the row is known, and a feature if ``y`` is the name of its column.
+        Number of rows ahead to predict. With 1 or more, the current value of the target is known,
+        and is a feature if ``y`` is the name of its column.
     choose : str, int, float or None
         Rule that chooses the size; None: that of ``selector``.
     validation : "auto", int, "loo", splitter or None
         Outer splits for the honest error: a number of folds ("auto": that of ``selector``), a
         scikit-learn splitter, or a list of splits. With ``lags`` or ``horizon``, "auto" is "time",
-        training rows end before the first target that is left out, and random folds are refused.
+        training rows end before the first held-out target, and random folds raise an error.
     callback : callable, optional
         Called with the path so far; a true return value stops the search.
 

@@ -100,12 +100,12 @@ class SavedModel:
     estimator_ : str
         Name of the estimator.
     dates_ : dict of str to str or None
-        Of a target of dates, which is predicted as days since 1970-01-01: their kind ("date" or
+        If the target is a date, which is predicted as days since 1970-01-01: its kind ("date" or
         "time") and format.
     lagged_ : tuple of (str, int)
         For models with lags: for each feature a column, and how many rows before.
     horizon_ : int
-        How many rows later the target lies.
+        Number of rows ahead that are predicted.
     layout_ : Layout
         How the columns of the data are identified.
     preparation_ : TablePreparation
@@ -371,7 +371,7 @@ class SavedModel:
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Load a model file written by ``save_model`` or ``sparsepath select --out``.
 
-    No code is run. A file that was changed or truncated raises an error.
+    Loading runs no code. A modified or truncated file raises an error.
 
     Parameters
     ----------

@@ -43,18 +43,19 @@ class SelectionPath(StepsBySize):
         Moves of the search in order, and the subset it started from: the forced features, or all
         features for a backward search.
     criterion, error_kind : str, {"training", "selection", "honest"}
-        What ``error`` measures; and whether on the training data, by the search itself, so that it
-        is optimistic for what was selected, or on data that the search never saw. All use one
-        scale: a "squared error" is the mean per sample in the squared units of the target, summed
-        over targets, with neither a factor of a half nor penalties in it.
+        What ``error`` measures, and on which data: on the training data, by the search itself
+        (optimistic for the selected subsets), or on data that the search never saw. All methods use
+        one scale: a "squared error" is the mean per sample in squared units of the target, summed
+        over targets, without a factor of one half and without penalties.
     method, parameters, seed
         Method, its parameters and seed. A parameter that JSON cannot hold is stored as its
         ``repr``.
     data, versions : mapping
         Data (``n_samples``, ``n_features``, ``fingerprint``) and package versions.
     complete, stopped : bool, str
-        Whether the search finished; what stopped it, as ``"max_features"``. It did not if
-        it was ``"interrupted"`` or a callback stopped it (``"asked to"``).
+        Whether the search finished by itself, and what ended it, such as ``"max_features"``. A
+        search that was interrupted (``"interrupted"``) or stopped by a callback (``"asked to"``) is
+        not complete.
     validation : str
         Outer splits of the honest errors, such as ``"10-fold"``; empty if there are none.
     models : mapping of size to Predictor
@@ -224,7 +225,7 @@ class SelectionPath(StepsBySize):
         return found
 
     def moved(self, offsets: Mapping[int, Floats]) -> "SelectionPath":
-        """The same path, where numbers are added to the intercepts of the models.
+        """Return the same path with numbers added to the intercepts of the models.
 
         Parameters
         ----------
@@ -320,8 +321,8 @@ class SelectionPath(StepsBySize):
         """Refit an estimator on the subset of every size and return a path with its errors.
 
         Criteria of different methods cannot be compared: one is a leave-one-out squared error,
-        another a training error or minus mutual information. This method measures all subsets
-        alike, by the mean squared error, summed over targets, or by the error rate of a
+        another a training error or minus mutual information. This method evaluates all subsets by
+        the same measure, the mean squared error, summed over targets, or by the error rate of a
         classifier. ``error_kind`` of the returned path says on which data.
 
         Parameters

@@ -301,7 +301,7 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         Budgets to try, all of them; or their number, on a logarithmic scale whose ends follow from
         the data, where only promising pairs are tried.
     cv : int, splitter or list of splits, default=5
-        Cross-validation that chooses the budgets.
+        Cross-validation that chooses the budgets; a number of folds is stratified by class.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Model of the path to use: the fewest inputs within one standard error of the minimum error,
         the minimum error, a number of inputs, or the fewest inputs within a fraction of the
@@ -352,9 +352,9 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         The two labels; the second has the target +1.
     cv_results_ : dict of arrays
         One entry per pair that was tried on every split, with all inputs: ``param_r``, ``param_t``,
-        ``params``, ``split<i>_test_score`` (minus the mean squared error), ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_n_inputs``, ``mean_n_centres``,
-        ``n_unconverged``.
+        ``params``, ``split<i>_test_score`` (minus the mean squared error of the
+        targets -1 and +1), ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
+        ``mean_n_inputs``, ``mean_n_centres``, ``n_unconverged``.
     rs_, ts_ : arrays
         Grid of budgets.
     r_, t_ : float

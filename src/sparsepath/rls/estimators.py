@@ -217,9 +217,9 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
     Parameters
     ----------
     max_features : int or None, default=None
-        Largest size on the path. None: as many as columns and samples allow, but at most 100
-        (``LONGEST_PATH``), or with ``feature_groups`` the columns of the 100
-        largest groups. A backward search starts with all features; ``budget`` is a separate limit.
+        Largest size on the path. None: as many as columns and samples allow, but at most 100, or
+        with ``feature_groups`` the columns of the 100 largest groups. A backward search starts with
+        all features; ``budget`` is a separate limit.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Size used for prediction. "one_se": the smallest size whose error is within one standard
         error of the minimum (for honest errors, the standard error of the paired difference).
@@ -232,24 +232,22 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
         splits. None: no honest errors; the size is chosen by the criterion of the search.
     alpha : float, list of float, "auto" or "loo", default="auto"
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
-        with the selected ones are skipped. "auto": two searches with penalties that depend on
-        the data, and refits of their columns with five; of the combinations whose
-        lowest honest error is within one standard error of the lowest of all, the strongest
-        penalty is used (with ``choose="min"`` the lowest). Without validation, with ten
-        samples or more per column, with more than 10,000 samples, and with data read in passes,
-        "auto" means 1.0. A list: one search per
-        penalty, chosen from likewise, or without validation the best pair of penalty and
-        size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
-        features that are not forbidden.
+        with the selected ones are skipped. "auto": two searches with penalties that depend on the
+        data, and refits of their columns with five; of the combinations whose lowest honest error
+        is within one standard error of the lowest of all, the strongest penalty is used (with
+        ``choose="min"`` the lowest). Without validation, with ten samples or more per column, with
+        more than 10,000 samples, and with data read in passes, "auto" means 1.0. A list: one search
+        per penalty; the honest errors choose among them, or without validation the criterion (see
+        ``Surface.choose``). "loo": chosen by leave-one-out with all features that are not
+        forbidden.
     search : {"forward", "floating", "backward", "swap", "strong", "exact"}, default="forward"
         "forward": forward selection. "floating": forward selection with removals while they cost
         less than half of what was gained. "backward": elimination, starting with all features.
-        "swap": forward selection with exchanges of one feature for another.
-        "strong": a beam of sets of every size, improved by exchanges of one and two features,
-        additions and removals until nothing helps; 10 to 1000 times the time of "forward".
-        "exact": the sets with the least penalised training error, by branch and bound, with a
-        lower bound for every size (``path_.certificate``); for ``cv="loo"``, which then only
-        gives the errors on the path.
+        "swap": forward selection with exchanges of one feature for another. "strong": a beam of
+        sets of every size, improved by exchanges of one and two features, additions and removals
+        until no change helps; 10 to 1000 times the time of "forward". "exact": the sets with the
+        least penalised training error, by branch and bound, with a lower bound for every size
+        (``path_.certificate``); for ``cv="loo"``, which then only gives the errors on the path.
     cv : "loo", int, splitter or list of splits, default="loo"
         Criterion of the search: exact leave-one-out, or the mean error over the test parts of any
         splits. With ``groups``: leave-one-group-out, or folds of whole groups.
@@ -290,11 +288,12 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
         and ``MaxT`` from ``sparsepath.rls``, combined with ``|`` and ``&``, or your own functions;
         see ``sparsepath.rls.stopping``.
     epsilon : float, optional
-        For ``search="forward"`` and ``"floating"``: stop when an addition would improve the
-        error by less.
+        For ``search="forward"`` and ``"floating"``: stop when an addition would lower the error by
+        less than this.
     time_budget : float, optional
         For ``search="strong"`` and ``"exact"``: seconds after which the search ends with what it
-        has found (``path_.stopped`` is then "time"). One that ends before does not depend on it.
+        has found (``path_.stopped`` is then "time"). A search that ends earlier does not depend on
+        it.
     pooled : bool, default=False
         If True, average the loss over all test samples; if False, average the means per split.
     memory_budget : float, optional
@@ -305,9 +304,9 @@ class SparseRLSRegressor(PathRegressorMixin, PredictingRLS):
     callback : callable, optional
         Called after every move with the path so far; a true return value stops the search.
     checkpoint : path, optional
-        File in which progress is saved, and from which an interrupted search resumes. A search
-        that was stopped by a rule in ``stop`` stops there again. Of several penalties the first has
-        this file; the others have files beside it, with the penalty in the name.
+        File in which progress is saved, and from which an interrupted search resumes. A search that
+        was stopped by a rule in ``stop`` stops there again. With several penalties, the first one
+        uses this file, and the others files next to it with the penalty in the name.
 
     Attributes
     ----------
@@ -421,15 +420,15 @@ class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
     ----------
     alpha : float, list of float, "auto" or "loo", default="auto"
         Ridge penalty, zero or more. With 0 (ordinary least squares) features that are collinear
-        with the selected ones are skipped. "auto": two searches with penalties that depend on
-        the data (one with 1.0 if there are ten samples or more per column), and logistic models
-        of their columns with two penalties; of the combinations whose lowest honest log loss is
-        within one standard error of the lowest of all, the strongest penalty is used (with
+        with the selected ones are skipped. "auto": two searches with penalties that depend on the
+        data (one with 1.0 if there are ten samples or more per column), and logistic models of
+        their columns with two penalties; of the combinations whose lowest honest log loss is within
+        one standard error of the lowest of all, the strongest penalty is used (with
         ``choose="min"`` the lowest). Without validation, with more than 10,000 samples, and with
-        data read in passes, "auto" means 1.0. A list: one search per penalty, chosen from
-        likewise but without logistic models, or without validation the best pair of penalty and
-        size by the criterion (see ``Surface.choose``). "loo": chosen by leave-one-out with all
-        features that are not forbidden.
+        data read in passes, "auto" means 1.0. A list: one search per penalty, without logistic
+        models; the honest errors choose among them, or without validation the criterion (see
+        ``Surface.choose``). "loo": chosen by leave-one-out with all features that are not
+        forbidden.
     loss : str or ResidualLoss, default="squared"
         What the search minimises: the squared residual ("squared"), the error rate ("zero_one"),
         the mean of the error rates of the classes ("balanced"), or the share of pairs of a positive
@@ -449,11 +448,9 @@ class SparseRLSClassifier(PathClassifierMixin, PredictingRLS):
 
     Attributes
     ----------
-    coef_ : arrays
-        Coefficients in units of the data, zero for columns that are not selected. ``coef_`` has one
-        row per class, a single one for two.
-    intercept_ : arrays
-        Coefficients in units of the data, zero for columns that are not selected.
+    coef_, intercept_ : arrays
+        Coefficients in units of the data, zero for columns that are not selected: one row per
+        class, a single one for two.
     classes_ : array
         Class labels.
 

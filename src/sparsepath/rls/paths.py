@@ -65,7 +65,8 @@ def rls_path(
         Features.
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Targets; for the losses that count mistakes class labels of any kind. Two classes are coded
-        -1 and +1, the larger label is +1; more have a target each, +1 for their samples.
+        -1 and +1 (the larger label); with three or more, each class has its own target, +1 for its
+        samples.
     alpha : float, default=1.0
         Ridge penalty, zero or more.
     loss : str or ResidualLoss, default="squared"

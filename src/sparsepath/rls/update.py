@@ -19,21 +19,21 @@ VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts a
 class Update:
     """A change of the chosen set by one feature, and the criterion after it.
 
-    A group of columns that comes or goes as one is named by its first column; ``count`` is the
-    number of its columns.
+    A group of columns that is added or removed together is identified by its first column;
+    ``count`` is the number of its columns.
 
     Parameters
     ----------
     action : {"add", "drop"}
-        What is done with the feature.
+        Whether the feature is added or removed.
     feature : int
         Its column.
     error : float
-        The criterion after the change; not needed to make one.
+        The criterion after the change; optional if you create an update.
     count : int
-        The number of columns that come or go.
+        Number of columns that are added or removed.
     squared : float
-        Where mistakes are counted: the squared criterion after the change, which settles ties.
+        For losses that count mistakes: the squared criterion after the change, which breaks ties.
     """
 
     action: str

@@ -28,9 +28,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     """Convert a raw table to numeric columns.
 
     Text and categories become one indicator per value, ordered categories their rank, booleans 0
-    and 1, dates (if requested) their parts. What is learnt, such as medians and
-    which values there are, is learnt by ``fit`` alone, so that in a pipeline or in
-    ``TableSelector`` it is learnt again without the samples that are left out.
+    and 1, dates (if requested) their parts. Everything that depends on the data, such as medians
+    and the list of values, is determined by ``fit``, so that a pipeline or ``TableSelector``
+    determines it again without the held-out samples.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         Maximum number of values of a category that get an indicator: the most frequent ones that
         occur at least twice. All others, including new values, have all indicators zero.
     date_format : str, dict of str to str or None
-        How dates in text are written, as in "%d.%m.%Y": for columns by name, or for all columns of
-        text that fit. Dates such as 2024-12-31 need none.
+        Format of dates in text columns, such as "%d.%m.%Y": for columns by name, or for all text
+        columns that match. Dates such as 2024-12-31 need no format.
 
     Attributes
     ----------

@@ -239,11 +239,11 @@ class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
     Attributes
     ----------
     path_ : SelectionPath
-        For every size that the values of l0 leave the network of least cross-validation error.
+        For every size that some l0 gives, the network with the lowest cross-validation error.
     l1_, l0_ : float
-        Of the network in use: ``MLPGraftingRegressor`` with them grows the same.
+        Penalties of the network in use; ``MLPGraftingRegressor`` with these grows the same network.
     l1s_, l0s_ : arrays
-        All that were tried, from the largest down.
+        All values tried, in decreasing order.
     cv_errors_ : array of shape (n_splits, n_l1s, n_l0s)
         Mean squared errors of the test parts; NaN for an l1 that was not tried there.
     network_ : GrownNetwork
@@ -258,7 +258,7 @@ class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
     criterion_, loss_ : float
         Criterion including L0, and its loss term (half the squared error, standardised target).
     n_iter_ : int
-        Steps of the growth.
+        Number of growth steps.
     models_ : dict of size to Predictor
         Model of every size on the path: small, immutable, JSON by ``to_dict``. Empty if the
         selector does not predict.
@@ -346,11 +346,11 @@ class MLPGraftingClassifierCV(CrossValidatedClasses, MLPGraftingCV):
     Attributes
     ----------
     path_ : SelectionPath
-        For every size that the values of l0 leave the network of least cross-validation error.
+        For every size that some l0 gives, the network with the lowest cross-validation error.
     l1_, l0_ : float
-        Of the network in use: ``MLPGraftingRegressor`` with them grows the same.
+        Penalties of the network in use; ``MLPGraftingRegressor`` with these grows the same network.
     l1s_, l0s_ : arrays
-        All that were tried, from the largest down.
+        All values tried, in decreasing order.
     cv_errors_ : array of shape (n_splits, n_l1s, n_l0s)
         Mean squared errors of the test parts; NaN for an l1 that was not tried there.
     network_ : GrownNetwork or SoftmaxNetwork
@@ -367,7 +367,7 @@ class MLPGraftingClassifierCV(CrossValidatedClasses, MLPGraftingCV):
     criterion_, loss_ : float
         Criterion including L0, and its loss term (half the squared error, standardised target).
     n_iter_ : int
-        Steps of the growth.
+        Number of growth steps.
     classes_ : array
         Class labels.
     models_ : dict of size to Predictor

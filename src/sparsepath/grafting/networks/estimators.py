@@ -244,7 +244,7 @@ class MLPGraftingRegressor(ScaledNumbers, MLPGrafting):
     >>> sorted(model.selected_.tolist())
     [0, 1, 2]
 
-    Without look-ahead the product is invisible, because neither factor has a slope on its own:
+    Without look-ahead the product is invisible, because neither factor has an effect alone:
 
     >>> model = MLPGraftingRegressor(look_ahead=1, validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())

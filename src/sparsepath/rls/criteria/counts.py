@@ -59,8 +59,8 @@ class ZeroOneByIndex(ZeroOne):
     """Error rate; of candidates with equal rates the one with the lowest index is chosen.
 
     This is the rule of the greedy RLS paper, and of scikit-learn's ``SequentialFeatureSelector``.
-    By default, ``loss="zero_one"``, the squared error decides between equal rates. A search goes on
-    when there are no mistakes left.
+    By default, ``loss="zero_one"``, the squared error decides between equal rates. A search
+    continues when there are no mistakes left.
     """
 
     name = "zero_one_by_index"

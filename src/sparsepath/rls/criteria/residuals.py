@@ -61,7 +61,7 @@ class Huber(ResidualLoss):
     Parameters
     ----------
     delta : float
-        From where on a residual counts in proportion only.
+        Size of a residual above which the loss is linear.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class LogCosh(ResidualLoss):
     Parameters
     ----------
     scale : float
-        Where the one goes over into the other.
+        Size of a residual at which the loss changes from quadratic to linear.
 
     Examples
     --------
