@@ -38,13 +38,13 @@ def test_an_index_without_a_name_is_left_out(run: Run, tmp_path: Path) -> None:
     file = unnamed(tmp_path)
     done = run("select", file, "--target", "y", "--quiet")
     assert done.err == (
-        "Note: column 'x0' only numbers the rows and is left out; --keep-index takes it as a "
-        "feature.\n"
+        "Note: column 'x0' (the first one, without a name) numbers or names the rows and is left "
+        "out; --keep-index takes it as a feature.\n"
     )
     assert done.out.startswith("Selected: 1 of 1 feature: a.")
     found = json.loads(run("select", file, "--target", "y", "--json").out)
     assert found["n_features"] == 1
-    assert "'x0' only numbers the rows" in found["notes"][0]
+    assert "'x0' (the first one, without a name) numbers" in found["notes"][0]
     kept = run("select", file, "--target", "y", "--keep-index", "--quiet")
     assert "Selected: 2 of 2 features: a, x0." in kept.out
     forced = run("select", file, "--target", "y", "--force", "x0", "--quiet")
@@ -57,7 +57,7 @@ def test_row_names_without_a_name(run: Run, tmp_path: Path) -> None:
     file = unnamed(tmp_path, [f"car {i}" for i in range(N)])
     done = run("select", file, "--target", "y", "--quiet")
     assert done.code == 0
-    assert "'x0'" in done.err
+    assert "'x0' (the first one, without a name) numbers or names the rows" in done.err
 
 
 @pytest.mark.parametrize("start", [0, 1])
@@ -68,7 +68,8 @@ def test_a_column_that_counts_rows(run: Run, tmp_path: Path, start: int, ending:
     done = run("select", file, "--target", 2, "--json")
     record = json.loads(done.out)
     assert record["n_features"] == 1
-    assert "only numbers the rows" in done.err
+    said = "numbers or names the rows" if ending == "npy" else "only numbers the rows"
+    assert said in done.err
     out = tmp_path / "out"
     run("select", file, "--target", 2, "--out", out)
     assert run("predict", out / "model.json", file).code == 0

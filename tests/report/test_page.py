@@ -45,6 +45,27 @@ def made(n=10, names=None, k=8, **more):
     return model, X, summary(model.path_, model=model, **more)
 
 
+def of_a_survey():
+    """A page with eight features, three of them with five answers, and figures of two classes."""
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    answers = np.array(["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"])
+    places = rng.integers(0, 5, (400, 8))
+    table = pd.DataFrame(answers[places], columns=[f"question {i}" for i in range(8)])
+    table = table.assign(**{f"number {i}": rng.normal(size=400) for i in range(16)})
+    risk = places[:, 0] - places[:, 1] + places[:, 2] + table["number 0"] + table["number 1"]
+    y = np.where(risk + table["number 2"] > 5, "yes", "no")
+    model = TableSelector(SparseRLSClassifier(class_weight="balanced", choose=8), validation=3).fit(
+        table, y
+    )
+    answer = [
+        f"Line {i} of the answer, as long as a line of an answer usually is." for i in "12345"
+    ]
+    more = {"title": "A title", "answer": answer, "chosen": 8, "seen": Seen(table_of(table), y)}
+    return summary(model.path_, model=model, **more)
+
+
 def embedded(text):
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     return json.loads(found[1])
@@ -463,8 +484,10 @@ def test_programs_of_every_size_until_the_page_is_full(monkeypatch):
 
 
 @browsing
-def test_printed_it_is_one_page(tmp_path):
-    _, _, told = made(60, k=40)
+@pytest.mark.validated
+@pytest.mark.parametrize("classes", [False, True])
+def test_printed_it_is_one_page(tmp_path, classes):
+    told = of_a_survey() if classes else made(60, k=40)[2]
     with opened(tmp_path, page(told)) as driver:
         paper = {"paperWidth": 8.27, "paperHeight": 11.69}
         made_of = driver.execute_cdp_cmd("Page.printToPDF", paper)["data"]
@@ -503,6 +526,19 @@ def test_the_curve_is_in_known_units():
     assert shown["name"] == "RMSE"
     np.testing.assert_allclose(shown["values"], np.sqrt(path.errors))
     np.testing.assert_allclose(shown["beside_values"], 1 - path.errors / path.errors[0])
+
+
+@pytest.mark.validated
+def test_a_criterion_of_another_unit_is_not_drawn():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 5))
+    y = rng.poisson(np.exp(0.6 * X[:, 0])).astype(float)
+    squares, counts = (SparseRLSRegressor(loss=loss).fit(X, y) for loss in ("squared", "poisson"))
+    more = {"title": "A title", "answer": ["Use 1."], "chosen": 1, "seen": Seen(X, y)}
+    told = [summary(each.path_, model=each, **more)["shown"] for each in (squares, counts)]
+    assert told[0]["criterion"] is not None
+    assert told[1]["name"] == "Poisson deviance"
+    assert told[1]["criterion"] is None
 
 
 @browsing

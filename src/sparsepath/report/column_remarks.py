@@ -19,9 +19,11 @@ def remarks_on(table: Table, task: TargetTask) -> list[Remark]:
     found, seen = list[Remark](), inspect_columns(table, task)
     if names := tuple(table.index):
         those = "it as a feature" if len(names) == 1 else "them as features"
-        number = "numbers" if len(names) == 1 else "number"
+        what = "only numbers the rows" if len(names) == 1 else "only number the rows"
+        if names == ("x0",):  # which may also have their names
+            what = "(the first one, without a name) numbers or names the rows"
         said = (
-            f"Note: {named_columns(names)} only {number} the rows and {_is(names)} left out; "
+            f"Note: {named_columns(names)} {what} and {_is(names)} left out; "
             f"--keep-index takes {those}."
         )
         found.append(Remark(names, "numbers the rows", True, said))

@@ -188,7 +188,8 @@ def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
         tables = [None if each is None else each.confusion for each in every]
         tables = tables if len(honest.confusion) <= MOST_CLASSES else None
         reliability = [None if each is None else each.reliability for each in every]
-    criterion = found.criterion if not found.is_rate else None
+    same = honest is None or path.criterion.endswith(honest.measure)  # else of another unit
+    criterion = found.criterion if same and not found.is_rate else None
     return {
         "shown": {
             "name": found.name,
