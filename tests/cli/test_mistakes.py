@@ -76,6 +76,15 @@ def test_stdin_has_a_name(run: Run, folder: Path) -> None:
     assert (again.code, again.err) == (0, "The result is the same.\n")
 
 
+def test_names_with_commas_are_quoted(run: Run, folder: Path) -> None:
+    text = (folder / "t.csv").read_text().split("\n", 1)[1]
+    text = f'"height, cm",b,town,y,late\n{text}'
+    (folder / "t.csv").write_text(text)
+    done = run("select", "t.csv", "--target", "y", "--drop", "late", "--no-validation")
+    assert "features: 'height, cm'." in done.out
+    assert "   'height, cm'   <- chosen" in done.out
+
+
 def test_lags_of_numbers_alone(run: Run, folder: Path) -> None:
     lags = ("--lags", "a:1-2", "--horizon", "1", "--drop", "late,town", "--quiet")
     assert run("select", "t.csv", "--target", "y", *lags).code == 0

@@ -23,7 +23,7 @@ from sparsepath.path.choosing import ranges
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report.figures import format_figures as figures_said
 from sparsepath.report.outcome import Outcome, beneath
-from sparsepath.report.path_table import WIDE_TABLE, in_table, least_width, path_table
+from sparsepath.report.path_table import WIDE_TABLE, in_table, least_width, listed, path_table
 from sparsepath.system.number_format import brief
 
 MEANT_BY = {
@@ -219,7 +219,7 @@ def _selected(outcome: Outcome) -> str:
         return f"none of {features}{kept}; permuted targets reach the same error (p = {p:.3g})."
     if size == 0:
         return f"none of {features}."
-    return f"{size} of {features}: {', '.join(path.names(size))}."
+    return f"{size} of {features}: {listed(path.names(size))}."
 
 
 def _expected(outcome: Outcome) -> str:

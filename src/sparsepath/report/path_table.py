@@ -1,7 +1,7 @@
 """A selection path as a table: one row per size, shortened if it is long."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -48,6 +48,15 @@ def columns(outcome: Outcome, verbose: bool = False) -> dict[str, list[str]]:
     return made
 
 
+def listed(names: Iterable[str]) -> str:
+    """Return names between commas; those with a comma of their own in quotes.
+
+    >>> listed(["age", "height, cm"])
+    "age, 'height, cm'"
+    """
+    return ", ".join(repr(name) if "," in name else name for name in names)
+
+
 def percent(value: float) -> str:
     """A rate in a column."""
     return "" if math.isnan(value) else f"{100 * value:.1f} %"
@@ -66,8 +75,8 @@ def rows(outcome: Outcome, numbers: Sequence[Sequence[str]]) -> list[Row]:
         found.append(
             Row(
                 tuple(cells[k] for cells in numbers),
-                ", ".join(names[i] for i in subset if i not in set(before)),
-                ", ".join(names[i] for i in before if i not in set(subset)),
+                listed(names[i] for i in subset if i not in set(before)),
+                listed(names[i] for i in before if i not in set(subset)),
                 ", ".join(marks),
             )
         )
@@ -125,10 +134,12 @@ def path_table(outcome: Outcome, verbose: bool = False, width: int = WIDE_TABLE)
     for name in numbers:
         cells = [name, *numbers[name]]
         table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, cells)))
-    table.add_column("enters", overflow="fold", min_width=ENTERS)
+    longest = max(len(row.enters) for row in every)
+    table.add_column("enters", overflow="fold", min_width=min(ENTERS, max(longest, len("enters"))))
     if leaving:
         table.add_column("leaves", overflow="fold")
-    table.add_column("", no_wrap=True, min_width=MARK)
+    marks = [f"<- {row.mark}" if row.mark else "" for row in every]
+    table.add_column("", no_wrap=True, min_width=max(map(len, marks)))
     gap = Row(("...", *[""] * (len(numbers) - 1)), "", "", "")
     for place in shown:
         row = gap if place is None else every[place]
