@@ -97,7 +97,7 @@ ROWS ?= 10000000
 bench-scale: $(READY)
 	@$(BIN)/python benchmarks/scale.py --rows $(ROWS)
 
-# What ends soon comes first; finished parts are kept in build/, so that a run that was cut goes on.
+# Fast scripts run first; finished parts are kept in build/, so that an interrupted run resumes.
 papers: $(READY)
 	$(BIN)/python experiments/exact_search.py
 	$(BIN)/python experiments/strong_search.py

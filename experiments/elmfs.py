@@ -9,9 +9,9 @@ sets. Then the statements of the paper, and the subsets that it names over sever
     python experiments/elmfs.py --full     # as on the page: 100 restarts, all sizes
     python experiments/elmfs.py --tiny     # one problem, for a test: seconds
 
-Writes docs/results/elmfs.md and elmfs-*.png beside it. With --parts FOLDER every finished part is
-stored there, and an interrupted run resumes; with --minutes no part starts after that time, and the
-page contains the finished parts.
+Writes docs/results/elmfs.md and elmfs-*.png. With --parts FOLDER every finished part is stored
+there, and an interrupted run resumes; with --minutes no part starts after that time, and the page
+contains the finished parts.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Finished parts of a long experiment, kept on disk, so that a run that was cut goes on."""
+"""Finished parts of a long experiment, kept on disk, so that an interrupted run resumes."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""README.md as a package index shows it: nothing lies beside it there.
+"""README.md for a package index, where no other files are available.
 
 Links and pictures lead into the repository at the tag of the release. The release workflow names it
 in SPARSEPATH_REPOSITORY; without that, pictures are left out and links are their words alone.
@@ -14,7 +14,7 @@ HERE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:)([^)]*)\)")
 
 
 def text(readme: str, repository: str, version: str) -> str:
-    """The README with every link to a file beside it made good."""
+    """Return the README with links to files replaced by URLs."""
 
     def good(link: re.Match[str]) -> str:
         picture, words, where = link.groups()

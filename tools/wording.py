@@ -52,6 +52,21 @@ WORDS = {
     r"is no text(?! encoding)": "is not text",
     r"goes? on (?:from|where)": "resume",
     r"stands? in for": "replace, is interchangeable with",
+    r"stands? for (?:all|the rest)": "replace",
+    r"stands? beside|beside (?:it|them|that)": "next to, compared with",
+    r"settles? on": "choose",
+    r"people know": "familiar",
+    r"what is left of": "the rest, the residual",
+    r"but for the": "except",
+    r"cut goes on": "resume",
+    r"nobody has": "use the passive",
+    r"somebody": "another person, the user",
+    r"for a look": "to try",
+    r"far off(?! the path)": "inaccurate, away from zero",
+    r"(?:is|are) looked at": "is examined, is evaluated",
+    r"holds? the (?:truth|true error)": "contain",
+    r"(?:came|comes?) out (?:at|as|so)": "is, result in",
+    r"the least of all": "the overall minimum",
 }
 PATTERN = re.compile("|".join(rf"\b(?:{word})\b" for word in WORDS), re.IGNORECASE)
 

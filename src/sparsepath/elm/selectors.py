@@ -91,7 +91,7 @@ class _ELMFS(SizedSelector):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
+        """Search for the path and choose a size.
 
         Parameters
         ----------

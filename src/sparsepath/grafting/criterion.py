@@ -1,4 +1,4 @@
-r"""The criterion that grafting minimises, in pieces: losses, penalties, certificates.
+r"""Parts of the criterion that grafting minimises: losses, penalties, certificates.
 
 For weights W (n features x K outputs), intercepts b and outputs F = X W + 1 b' (Perkins, Lacker and
 Theiler 2003, equation 7, with sample weights s that sum to one in place of 1/m):
@@ -6,10 +6,11 @@ Theiler 2003, equation 7, with sample weights s that sum to one in place of 1/m)
     C = sum_i s_i L(F_i, y_i) + sum_j (l1_j |W_j| + l2_j |W_j|^2 + l0_j [W_j != 0])
 
 l1_j, l2_j, l0_j are the lambdas times the factors of feature j. The l2 term has no 1/2; intercepts
-are never penalised. K = 1 but for the softmax, where a feature is one group: |W_j| is the
-Euclidean norm over the classes, so a feature comes in or stays out as a whole.
+are never penalised. K = 1 except for the softmax, where a feature is one group: |W_j| is the
+Euclidean norm over the classes, so a feature is selected for all classes or for none.
 
-**Optimality** (l0 = 0). With g = gradient of the loss term in W_j, C is least exactly where every
+**Optimality** (l0 = 0). With g = gradient of the loss term in W_j, C is minimal if and only if
+every
 
     v_j = |g_j + 2 l2_j W_j + l1_j W_j/|W_j||   (W_j free)     v_j = max(0, |g_j| - l1_j)  (W_j = 0)
 
@@ -19,10 +20,10 @@ and the gradients in b are zero. :func:`violations` returns the v_j over free *a
 
     C(W, b) >= D(U) = - sum_i s_i L*(U_i) - sum_j (|x_j'(s U)| - l1_j)_+^2 / (4 l2_j)
 
-for every U with sum_i s_i U_i = 0; where l2_j = 0 the last term asks |x_j'(s U)| <= l1_j instead.
-U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on C - min C. Where a
-weight carries no penalty at all, its column must be orthogonal to s U: U is first made so, which
-changes it little where that weight is near its best.
+for every U with sum_i s_i U_i = 0; where l2_j = 0, the last term is replaced by the condition
+|x_j'(s U)| <= l1_j. U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on
+C - min C. If a weight has no penalty, its column must be orthogonal to s U: U is first made
+orthogonal, which changes it little if that weight is nearly optimal.
 """
 
 from abc import ABC, abstractmethod
@@ -37,7 +38,9 @@ from sparsepath.system.arrays import Floats
 
 
 class Expansion(NamedTuple):
-    """A loss and its first two derivatives at outputs F, per sample; as the methods of a loss."""
+    """A loss and its first two derivatives at outputs F, per sample, as the methods of a loss
+    return them.
+    """
 
     value: Floats
     slope: Floats
@@ -228,7 +231,7 @@ class Softmax(ConvexLoss):
 
 
 def _missing_margin(F: Floats, Y: Floats) -> Floats:
-    """What the margins lack to one: max(0, 1 - y f)."""
+    """The distance of the margins below one: max(0, 1 - y f)."""
     return np.maximum(1.0 - Y * F, 0.0)
 
 

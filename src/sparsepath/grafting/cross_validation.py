@@ -80,7 +80,7 @@ class _GraftingCV(LinearGrafting):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
-        """Fit the paths and settle on a size."""
+        """Fit the paths and choose a size."""
         given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty, error = self._options(), self._penalty(1.0, self.l0), self._error

@@ -102,7 +102,7 @@ class GraftingDesign:
         return sum(rest, start=first)
 
     def _products_and_norms(self, V: Floats) -> Floats:
-        """X'V and, in the same pass, the norms of the columns, which nobody has measured yet."""
+        """Return X'V and, from the same pass, the norms of the columns."""
         assert self._whole is not None
         out, squares = core.products_and_squares(self._whole.T, V.ravel(), self.s)
         self.norms = np.sqrt(squares)

@@ -1,18 +1,18 @@
 r"""Minimise the criterion over a working set of features: proximal Newton steps.
 
-At the point (W, b) with outputs F the loss term is replaced by its second-order expansion; the step
-(D, d) that minimises it with the penalties is found by coordinate descent, and taken in full or,
-if the criterion would not fall enough, halved until it does. Two facts make this fast and exact:
+At the point (W, b) with outputs F the loss term is replaced by its second-order expansion.
+Coordinate descent finds the step (D, d) that minimises it with the penalties. The step is halved
+until the criterion decreases enough. Two facts make this fast and exact:
 
-* the *gradient* is always computed in double precision, so the point where the steps end is the
-  optimum whatever matrix stands for the second derivatives. That matrix may thus be old: it is made
-  rebuilt only when the steps converge slowly or the curvatures have moved (:class:`GramEngine`);
+* the *gradient* is always computed in double precision, so the steps converge to the optimum
+  whatever matrix is used for the second derivatives. That matrix may thus be outdated: it is
+  rebuilt only if the steps converge slowly or the curvatures have changed (:class:`GramEngine`);
 * the intercept is eliminated: its best step is d = -(beta + c'D) / sum(h), with h the curvatures,
-  beta = sum of the slopes and c = Z'h, which turns H into H - c c'/sum(h) and needs no sweeps.
+  beta = sum of the slopes and c = Z'h, which replaces H by H - c c'/sum(h) and needs no sweeps.
 
-An engine keeps its point from call to call, so that a path or a one-at-a-time procedure goes on
-where it was. Dense columns: coordinate descent on the matrix Z'hZ of the working set. Sparse
-columns: on the columns themselves. Softmax: groups of weights, one per class.
+An engine keeps its point from call to call, so that a path or a one-at-a-time procedure continues
+from there. Dense columns: coordinate descent on the matrix Z'hZ of the working set. Sparse columns:
+on the columns themselves. Softmax: groups of weights, one per class.
 """
 
 import numpy as np
@@ -45,7 +45,7 @@ FEW_FOR_MATRIX = 2000  # these, are given the matrix of second derivatives
 
 
 class Engine:
-    """A point (W, b, F) and the means to improve it on a working set; see the module's notes.
+    """A point (W, b, F), and methods that improve it on a working set; see the module docstring.
 
     Attributes
     ----------
@@ -55,7 +55,8 @@ class Engine:
     greed : int
         How many features may enter for each one that is in use.
     part : float
-        Of the present violation: to this a working set is optimised before others are looked at.
+        Fraction of the current violation to which a working set is optimised before other features
+        are examined.
     null_loss : float
         The mean loss of the empty model.
     known_gradient : GradientBounds
@@ -82,7 +83,7 @@ class Engine:
         self.null_loss = self.loss_term()
 
     def settle_intercept(self) -> None:
-        """Bring the intercepts to their best for the present weights."""
+        """Optimise the intercepts for the current weights."""
         if self.design.fit_intercept:
             change = best_intercept(self.loss, self.F, self.Y, self.s)
             self.b = self.b + change
@@ -95,7 +96,7 @@ class Engine:
 
     @property
     def expansion(self) -> Expansion:
-        """The loss at the present outputs; these are replaced, never changed in place."""
+        """The loss at the current outputs; these are replaced, never changed in place."""
         if self._expanded is None or self._expanded[0] is not self.F:
             self._expanded = self.F, self.loss.expansion(self.F, self.Y)
         return self._expanded[1]
@@ -211,7 +212,7 @@ class Engine:
         before: float,
         predicted: float,
     ) -> tuple[float, float]:
-        """The part of the step to take (0: none found) and the mean loss there."""
+        """Return the fraction of the step to take (0: none found) and the mean loss there."""
         here = loss + before
         t = 1.0 if np.isfinite(change).all() and predicted < 0.0 else 0.0
         while t > 1e-12:

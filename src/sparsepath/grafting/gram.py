@@ -1,10 +1,10 @@
-"""One output, dense columns: proximal Newton steps with the matrix of second derivatives at hand.
+"""One output, dense columns: proximal Newton steps with a stored matrix of second derivatives.
 
-The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are exact, so
-an old matrix costs steps, never accuracy. It is rebuilt when the curvatures h have moved by
-``DRIFT``, or when a step was slow and a new matrix is worth its price; new columns are appended.
-For the same reason a big matrix is made in single precision, at half the price, until a step does
-not halve the violation: nearly collinear columns need all digits of it.
+The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are exact, so an
+old matrix costs steps, never accuracy. It is rebuilt when the curvatures h have moved by ``DRIFT``,
+or when convergence was slow and a new matrix is worth its cost; new columns are appended. For the
+same reason a large matrix is computed in single precision, at half the cost, until a step does not
+halve the violation: nearly collinear columns need all its digits.
 """
 
 from typing import Any

@@ -35,14 +35,14 @@ class GroupModel:
     intercept: bool
 
     def times(self, D: Floats, d: Floats) -> tuple[Floats, Floats]:
-        """H (D, d), the part of the intercepts zero if there are none."""
+        """Return H (D, d); the part of the intercepts is zero if there are none."""
         T = self.P * (self.Z @ D + d)
         T -= self.P * T.sum(1, keepdims=True)
         T *= self.s[:, None]
         return self.Z.T @ T, T.sum(0) * self.intercept
 
     def gradient(self, D: Floats, HD: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-        """Of all but the norms."""
+        """Return the gradient without the terms of the norms."""
         return self.q + HD[0] + 2.0 * self.local.l2[:, None] * D, self.beta + HD[1]
 
     def left(self, D: Floats, g: tuple[Floats, Floats]) -> float:
@@ -82,7 +82,7 @@ class GroupModel:
     def _proximal(
         self, D: Floats, d: Floats, HD: tuple[Floats, Floats], L: float
     ) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
-        """Accelerated proximal gradient steps, begun again where they go uphill."""
+        """Accelerated proximal gradient steps, restarted when they increase the criterion."""
         step = 1.0 / (L + 2.0 * self.local.l2)[:, None]
         E, e, HE = D, d, HD
         t = 1.0
@@ -191,7 +191,7 @@ def _conjugate_gradients(
     goal: float,
     most: int,
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Solve times(X, x) = (R, r) until no number of what is left of it is above ``goal``.
+    """Solve times(X, x) = (R, r) until no element of the residual exceeds ``goal``.
 
     ``nearly`` and m precondition R and r. Returns X and x, and what is left.
     """

@@ -1,16 +1,17 @@
 r"""Paths over l1 on all rows and on training parts, side by side: dense columns, one output.
 
-A training part is the same problem with other sample weights s, zero for the rows left out. Its own
-standardisation is a matter of penalties: with rho_j the standard deviation of z_j over the part,
+A training part is the same problem with other sample weights s, zero for the held-out rows. Its
+standardisation can be expressed by penalties: with rho_j the standard deviation of z_j over the
+part,
 
     (z_j - mean_j) / rho_j w_j = z_j v_j + constant,      v_j = w_j / rho_j,
     l1_j |w_j| + l2_j w_j^2 = l1_j rho_j |v_j| + l2_j rho_j^2 v_j^2
 
-and the intercept takes the constant. So all paths share the columns of their working sets, the
-gradients of all features are products X'U with one column of U for each path, one reading of the
-data for all, and the outputs f of the rows left out are predictions: nothing is copied.
+and the intercept absorbs the constant. So all paths share the columns of their working sets, the
+gradients of all features are products X'U with one column of U per path (one pass over the data for
+all), and the outputs f of the held-out rows are predictions. Nothing is copied.
 
-The steps of each path are those of the core (``_core/convex_path.hpp``).
+The compiled core takes the steps of each path (``_core/convex_path.hpp``).
 """
 
 from collections.abc import Iterator, Sequence

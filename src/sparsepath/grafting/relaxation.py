@@ -1,12 +1,12 @@
 """Relaxed paths: penalised coefficients mixed with refitted ones (Hastie et al. 2020).
 
-An l1 penalty selects and shrinks by the same number. With w the optimum for an l1, S its features
-and v the ridge regression on S, the models
+A single l1 penalty determines both selection and shrinkage. With w the optimum for an l1, S its
+features and v the ridge regression on S, the models
 
     a w + (1 - a) v,        a = 1, 3/4, 1/2, 1/4, 0,
 
-select as w does and shrink as little as the data allow; errors on other rows choose l1 and a. The
-penalty of v, like that of ``LarsSelector``, keeps predictions for unusual rows from being far off.
+select as w does and shrink as little as the data allow; errors on held-out rows choose l1 and a.
+The penalty of v, like that of ``LarsSelector``, prevents large errors for unusual rows.
 """
 
 from collections.abc import Iterable, Iterator

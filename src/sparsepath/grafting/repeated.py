@@ -1,8 +1,8 @@
-"""The search of an estimator, repeated: squared errors need products of columns only.
+"""Repeat the search of an estimator: squared errors need only products of columns.
 
 Parts of the rows are condensed (``data/condensed.py``) to as many rows as there are columns, and
-the same solver goes the same way on these. With l1 by cross-validation so are the training parts
-of its splits, within every part.
+the same solver gives the same result on these. If cross-validation chooses l1, the training parts
+of its splits are condensed too, within every part.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,15 +1,15 @@
-r"""The gradient of all weights; columns stay unread where a bound shows that they cannot matter.
+r"""The gradient of all weights; columns are not read if a bound shows that they cannot matter.
 
 Between two points the slopes of the loss change from U to U'. By Cauchy and Schwarz the gradient
 g_j = sum_i s_i z_ij U_i of feature j changes by no more than
 
     |g_j' - g_j| <= |z_j| |U' - U|        (norms weighted by s; |z_j| = 1 for standardised columns)
 
-so that the sum of these bounds since column j was last read says how wrong its old gradient can be.
-A weight at zero with |g_j| + bound <= l1_j is optimal where it is, whatever its gradient is now;
-that is all that the test of optimality and the duality gap need to know of it. Towards the end of a
-solution steps are short, and hardly any column has to be read. This is no heuristic: what is left
-unread is proven not to matter.
+so the sum of these bounds since column j was last read limits the error of its old gradient. A
+weight at zero with |g_j| + bound <= l1_j is optimal, whatever its current gradient is, and the test
+of optimality and the duality gap need nothing more. Towards the end of a solution steps are short,
+and hardly any column is read. This is not a heuristic: columns that are not read are proved not to
+matter.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """The convex part of the criterion (L0 = 0), solved to a certified optimum.
 
 Grafting adds one weight at a time. With L0 = 0 the minimum does not depend on the order in which
-weights come in, so here many come in at a time: the working set is the support and as many of the
-worst violators again; it is optimised by an engine, then one pass over all features finds the next
-violators or proves that there are none.
+weights are added, so here many are added at a time: the working set is the support and an equal
+number of the features with the largest violations. An engine optimises it; then one pass over all
+features finds the next violations or proves that there are none.
 """
 
 from collections.abc import Callable

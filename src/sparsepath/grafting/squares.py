@@ -1,14 +1,14 @@
-r"""Squared errors along a path over l1, from products of columns alone.
+r"""Squared errors along a path over l1, computed only from products of columns.
 
-The criterion knows the rows only by A = sum_i s_i [z_i, y_i][z_i, y_i]', about the means where
-there is an intercept. A is taken once over all rows; that over a training part is A less what the
-rows left out give, so that the paths of all parts cost about two readings of the data, and then
-nothing that grows with the rows.
+The criterion depends on the rows only through A = sum_i s_i [z_i, y_i][z_i, y_i]', centred if there
+is an intercept. A is computed once over all rows; that of a training part is A minus the
+contribution of the held-out rows. So the paths of all parts cost about two passes over the data,
+and no further cost grows with the rows.
 
-Digits. Products are taken about the means of all rows, so that a part's own means are small
-corrections. What is lost is lost by cancelling: a column that hardly varies within a part
-(``SAFE``), or a loss that is next to nothing beside the target's square (``LEAST_LOSS``). There
-the rows are asked again: no answer is given here.
+Precision. Products are centred by the means of all rows, so that the means of a part are small
+corrections. Digits are lost by cancellation if a column hardly varies within a part (``SAFE``), or
+if the loss is tiny relative to the squared target (``LEAST_LOSS``). In these cases the rows are
+used instead, and no result is given here.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def by_squares(design: GraftingDesign, loss: ConvexLoss, penalty: Penalty, n_l1s
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Sums over rows, weighted: of 1, of [x, y] less a shift, of the products of these."""
+    """Weighted sums over rows: of 1, of [x, y] minus a shift, and of their products."""
 
     total: float
     sums: Floats

@@ -1,15 +1,15 @@
-"""The step of a proximal Newton method: least value of a quadratic model with a penalty.
+"""The step of a proximal Newton method: the minimum of a quadratic model with a penalty.
 
 With one output the step D minimises q'D + D'H D / 2 + sum_j l1_j |w_j + D_j| + l2_j (w_j + D_j)^2
 by coordinate descent and, where that is slow, exact solutions for the present signs. With several
-outputs D_j is a group of weights and |.| its norm. That crawls where columns are nearly collinear;
-after some passes it is helped by Newton steps on the groups u_j = w_j + D_j that are not zero,
-where the norms are smooth:
+outputs D_j is a group of weights and |.| its norm. Coordinate descent is slow if columns are nearly
+collinear; after some passes, Newton steps on the nonzero groups u_j = w_j + D_j, where the norms
+are smooth, accelerate it:
 
     second derivative of l1 |u| = l1 (I - u u' / |u|^2) / |u|
 
-A step goes as far as the model falls along it. Where a group is on its way through zero this ends
-close to zero; if the model is no higher with that group at zero, it leaves.
+A step ends at the minimum of the model along it. If a group passes through zero, this is close to
+zero; the group is set to zero if the model is not higher there.
 """
 
 import numpy as np

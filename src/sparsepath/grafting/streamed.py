@@ -2,16 +2,16 @@ r"""Linear grafting on rows that are read in passes: files, a cluster.
 
 The first pass takes means, scales and products of the columns (``data/moments.py``).
 
-**Squared loss.** The criterion knows the rows only by A = sum_i s_i [z_i, y_i][z_i, y_i]', about
-the means where there is an intercept. So n + 1 rows R with R'R = A stand for all of them: whatever
-is minimised, and every certificate, is the same. No further pass is made, whatever the penalties.
+**Squared loss.** The criterion depends on the rows only through A = sum_i s_i [z_i, y_i][z_i,
+y_i]', centred if there is an intercept. So n + 1 rows R with R'R = A replace all rows: minimum and
+certificates are the same. No further pass is needed, whatever the penalties.
 
 **Other losses** of one output go by further passes: ``streamed_engine.py``.
 
-**Honest errors.** The first pass takes its sums for each part that is left out by itself. With the
-squared loss means, scales and products without a part are sums over the others. With other losses
-the rows of a part weigh nothing in the passes of its fit. One more pass, over the columns in use,
-takes what the models put out for the rows that they left out.
+**Honest errors.** The first pass computes separate sums for each held-out part. With the squared
+loss, means, scales and products without a part are sums over the others. With other losses, the
+rows of a part have weight zero in the passes of its fit. One more pass, over the columns in use,
+computes the outputs of the models for their held-out rows.
 """
 
 from collections.abc import Iterator

@@ -69,7 +69,7 @@ class StreamedGrafting(GraftingDesign):
 
     @property
     def off_centre(self) -> bool:
-        """Whether the shift was so far off that digits were lost."""
+        """Whether the shift was so inaccurate that digits were lost."""
         off = self.left**2 > FAR_FROM_SHIFT**2 * self.spread
         return bool(self.fit_intercept and np.any(off & self.varies))
 
@@ -78,7 +78,9 @@ class StreamedGrafting(GraftingDesign):
         return name_from(self.m, *self.sums.marked)
 
     def reduced(self) -> tuple[Floats, Floats, float]:
-        """Rows R and targets that stand for all rows, each of weight 1 / (n + 1); the mean of y."""
+        """Return rows R and targets equivalent to all rows, each of weight 1 / (n + 1), and the
+        mean of y.
+        """
         m, n, a = self.sums.moments, self.n, self.left
         assert m.products is not None
         right = m.right[0] / self.total

@@ -213,7 +213,7 @@ class MutualInfoSelector(MutualInfoSearch):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Search for the path and settle on a size.
+        """Search for the path and choose a size.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class LSSVMForwardRegressor(PathRegressorMixin, SizedSelector, _KernelMachine):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
+        """Search for the path and choose a size.
 
         Parameters
         ----------

@@ -49,8 +49,8 @@ class LarsSelector(PathRegressorMixin, LinearModelMixin, SizedSelector):
         A single split has no standard error; "one_se" then means "min", with a warning.
     l2 : float, default=0.001
         Ridge penalty: the mean squared error plus ``l2`` times the squared coefficients of the
-        standardised features is minimised. 0: least squares, whose predictions can be far off for
-        rows unlike those of the training data if features are nearly collinear.
+        standardised features is minimised. 0: least squares, whose predictions can have large
+        errors for rows unlike the training data if features are nearly collinear.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         Outer cross-validation for the honest errors, by which the size is chosen: a number of
         folds ("auto": ten, or five for nonlinear methods), a scikit-learn splitter, or a list of
@@ -88,7 +88,7 @@ class LarsSelector(PathRegressorMixin, LinearModelMixin, SizedSelector):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Follow least angle regression and settle on a size."""
+        """Follow least angle regression and choose a size."""
         given, X = open_fit(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)

@@ -133,7 +133,7 @@ class _AutoSelector(SizedSelector):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
-        """Try the methods, and settle on one of them and on a size."""
+        """Try the methods, and choose one of them and a size."""
         given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         self._check_target(y, X.shape[0], given.more.get("sample_weight"))
         check_final(self.final)

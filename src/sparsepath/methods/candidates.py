@@ -39,7 +39,7 @@ def entrants(
     preparation: Mapping[str, Any] | None,
     options: Mapping[str, Any],
 ) -> Entrants:
-    """The estimators to compare by name, quickest first if nobody named them.
+    """Return the estimators to compare by name, fastest first if no names were given.
 
     The seconds are by the estimators' own ``expected_seconds``.
     """

@@ -45,7 +45,7 @@ class Budget:
 
 
 class InteriorPoint:
-    """A strictly feasible point: u = s + alpha, v = s - alpha, w, what is left of the budgets.
+    """A strictly feasible point: u = s + alpha, v = s - alpha, w, and the slacks of the budgets.
 
     All that must stay positive lies in one array, ``all``, so that what is done to every entry
     alike is done at once.

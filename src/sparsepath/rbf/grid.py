@@ -332,7 +332,7 @@ class FullGrid(BudgetPath):
         return [np.sort(each.columns) for each in self.tried[node]]
 
     def _relaxable(self, node: Node, columns: NDArray[np.intp]) -> bool:
-        """Whether a node chose some of the inputs, or is where the grid goes on."""
+        """Whether a node selected some of the inputs, or the grid can be extended there."""
         some = len(columns) < self.data.X.shape[1] or self.grid.leads_out(node)
         return len(columns) > 0 and some
 

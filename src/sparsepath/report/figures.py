@@ -23,7 +23,7 @@ PAIRED = 5e7  # pairs of rows times features up to which the area under the curv
 
 @dataclass(frozen=True, eq=False)
 class SizeErrors:
-    """The error of every size as people know it.
+    """The error of every size in familiar units.
 
     RMSE and R2 of squared errors of numbers, rate and AUC for classification. ``criterion`` is what
     the search minimised, where there are honest errors: its root of squared errors of numbers.

@@ -178,7 +178,7 @@ def _units(names: Sequence[str], ever: Sequence[int], model: Any) -> list[str]:
 
 
 def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
-    """Return the errors as people know them, and the confusion table of each size."""
+    """Return the errors in familiar units, and the confusion table of each size."""
     honest = getattr(model, "honest_", None)
     classes = model is None or hasattr(model, "classes_")
     found = by_size(path, honest, classes=classes)

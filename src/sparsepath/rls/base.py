@@ -289,7 +289,7 @@ class SparseRLS(LinearModelMixin, SizedSelector, SearchParameters):
         return [PLAIN]
 
     def _checkpoint(self, alpha: float, first: float) -> Path | None:
-        """Return the checkpoint file of a penalty: that of the user, or one beside it."""
+        """Return the checkpoint file of a penalty: that of the user, or one next to it."""
         if self.checkpoint is None:
             return None
         path = Path(self.checkpoint)

@@ -1,15 +1,15 @@
 """``alpha="auto"``: the penalty of the search and that of the coefficients, by honest errors.
 
-The search and the fit want different penalties. A search with a strong one averages over noisy
-columns, as in wide data, and the coefficients of the chosen columns want a penalty of their own. So
-the columns of one or two searches are refitted with several penalties: numbers by ridge regression
-(``shrinkage.py``), classes by logistic models (``logistic_refits.py``), counts and amounts, if the
-loss says so, by Poisson, Gamma and Tweedie models (``rate_refits.py``). All are judged on the same
-samples left out. With ``choose="one_se"`` the strongest refit is used whose least honest error is
-within one standard error of the least of all (paired), of two searches the first one; with "min"
-the pair with the least error. On its path ``choose`` takes the size. The error is corrected for the
-choice of both; if it is then not below that of the empty model (with "one_se" clearly so), the
-empty model is chosen.
+The search and the coefficients need different penalties. A strong penalty in the search averages
+over noisy columns, as in wide data; the coefficients of the selected columns need a separate one.
+So the columns of one or two searches are refitted with several penalties: numbers by ridge
+regression (``shrinkage.py``), classes by logistic models (``logistic_refits.py``), counts and
+amounts, if the loss says so, by Poisson, Gamma and Tweedie models (``rate_refits.py``). All are
+evaluated on the same held-out samples. With ``choose="one_se"`` the strongest refit is used whose
+least honest error is within one standard error of the least of all (paired), of two searches the
+first one; with "min" the pair with the least error. On its path ``choose`` takes the size. The
+error is corrected for the choice of both; if it is then not below that of the empty model (with
+"one_se" clearly so), the empty model is chosen.
 
 Penalties are relative to the mean squared norm of the columns, as scaled: the number of samples if
 columns are standardised. They were chosen on half of some forty real and simulated sets and judged

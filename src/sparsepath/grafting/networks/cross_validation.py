@@ -47,7 +47,7 @@ class MLPGraftingCV(GrownNetworks):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
-        """Grow the networks and settle on a size."""
+        """Grow the networks and choose a size."""
         given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         (growth,), factors = self._growths(), self._penalty(1.0, 1.0, Y.shape[1])

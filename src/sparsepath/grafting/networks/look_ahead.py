@@ -1,8 +1,8 @@
 r"""Look-ahead: inputs that explain the loss only jointly.
 
-The gradient test looks at one connection at a time. Of y = z_1 z_2 it sees nothing: every gradient
-is zero. Here sets of inputs are judged together, and a new unit starts with connections from all
-inputs of a set.
+The gradient test considers one connection at a time. For y = z_1 z_2 every gradient is zero. Here
+sets of inputs are evaluated jointly, and a new unit starts with connections from all inputs of a
+set.
 
 **The gain of a set.** Let r_t be the slopes of the loss, h_t its curvatures, s_t the weights of the
 samples, and p_1, p_2 polynomials of degree one and two in the ranks of an input, orthonormal under
@@ -11,24 +11,25 @@ coefficient, added to f, lowers the mean loss by about
 
     gain = (sum_t s_t r_t q_t)^2 / (2 sum_t s_t h_t)
 
-A pair is given the sum of this over the four products of degrees one and two, a single input that
-of degree two (degree one is the gradient test's), and three inputs and more that of degree one. All
-pairs at once are four products of matrices; sets of order q are products of those of the order
-below: C(n, q) m multiplications, in single precision. Orders that would need more than
-``MOST_WORK`` of them are left out. Ranks make the gain immune to the scale and the tails of the
-inputs.
+The gain of a pair is the sum over the four products of degrees one and two; that of a single input
+is of degree two (the gradient test covers degree one); that of three or more inputs is of degree
+one. All pairs at once are four products of matrices; sets of order q are products of those of the
+order below: C(n, q) m multiplications, in single precision. Orders that would need more than
+``MOST_WORK`` multiplications are skipped. Ranks make the gain independent of the scale and robust
+to heavy tails of the inputs.
 
-**What counts.** With nothing to explain, N (sum s r q)^2 / sum s r^2 is about chi-squared, N being
-the number of samples; the sums over products have as many degrees of freedom as products. A set is
-tried only if that is beyond what the largest of all sets of its order would reach by chance once in
-1 / ``ONCE_BY_CHANCE`` times. Weights that are whole numbers count as repetitions; with others N is
-(sum w)^2 / sum w^2.
+**Significance.** Without any effect, N (sum s r q)^2 / sum s r^2 is approximately chi-squared,
+where N is the number of samples; sums over products have as many degrees of freedom as products. A
+set is tried only if this exceeds the value that the largest of all sets of its order would exceed
+by chance with probability ``ONCE_BY_CHANCE``. Weights that are whole numbers count as repetitions;
+with others N is (sum w)^2 / sum w^2.
 
-**The units.** tanh((a + w'z_S) / 2) starts at several scales, directions and biases, all of them
-fixed beforehand, so that nothing is random. Alone such a unit adds 1 or -1 nearly everywhere, which
-is more than many a product needs, so two at once are tried as well: with G the starts' outputs, the
-loss expanded to second order gives the change for all pairs of starts from one matrix G'hG. The
-best are improved by damped Gauss-Newton steps on their own parameters and the bias of the output.
+**The units.** tanh((a + w'z_S) / 2) starts at several scales, directions and biases, all fixed in
+advance, so that nothing is random. A single unit adds 1 or -1 nearly everywhere, which is often too
+much for a product, so pairs of units are tried as well: with G the outputs of the starts, the
+second-order expansion of the loss gives the change for all pairs of starts from one matrix G'hG.
+The best are improved by damped Gauss-Newton steps on their own parameters and the bias of the
+output.
 """
 
 from dataclasses import dataclass

@@ -2,20 +2,21 @@ r"""Grown networks with one output per class, for three classes and more.
 
     f_k(x) = sum_j v_jk g_j(x) + b_k,       g_j(x) = g(a_j + sum_i w_ij z_i)
 
-The softmax of the outputs gives the probabilities of the classes. With all v_jk = 1, as the paper
-has it for one output, every unit would add the same to all classes, and the softmax would not
-notice. So a unit is born for one output, its *home*, where v = 1 is fixed; that sets its scale, as
-in the network with one output. Its connections to other outputs start at zero, are candidates of
-the gradient test like those from features, and carry the same penalties with factor 1. With R =
-s L'(F), an m x K matrix, and B = R V' the derivatives of the loss term are
+The softmax of the outputs gives the probabilities of the classes. With all v_jk = 1, as in the
+paper for one output, every unit would add the same number to all classes, which does not change the
+softmax. So a unit is created for one output, its *home*, where v = 1 is fixed; this sets its scale,
+as in the network with one output. Its connections to other outputs start at zero, are candidates of
+the gradient test like those from features, and have the same penalties with factor 1. With R = s
+L'(F), an m x K matrix, and B = R V' the derivatives of the loss term are
 
     in w_ij:  sum_t B_tj g'_tj z_ti       in v_jk:  sum_t R_tk g_tj
     in a_j:   sum_t B_tj g'_tj            in b_k:   sum_t R_tk
 
-and a new unit with home k has sum_t R_tk z_ti / 2. For the second derivatives let J_k be those of
-f_k and p the class shares; then H = sum_t s_t (sum_k p_k J_k J_k' - (sum_k p_k J_k)(...)') plus the
-bends of f: g'' B in the block of each unit's own parameters, and R_tk g' z between v_jk and those.
-Adding a constant to all b_k changes nothing; of all such networks that with sum b_k = 0 is taken.
+and a new unit with home k has sum_t R_tk z_ti / 2. For the second derivatives let J_k be the
+derivatives of f_k and p the class probabilities; then H = sum_t s_t (sum_k p_k J_k J_k' - (sum_k
+p_k J_k)(...)') plus the second derivatives of f: g'' B in the block of each unit's own parameters,
+and R_tk g' z between v_jk and those. Adding a constant to all b_k changes nothing; the network with
+sum b_k = 0 is used.
 """
 
 from dataclasses import dataclass, replace

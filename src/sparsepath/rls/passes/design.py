@@ -96,7 +96,7 @@ class StreamDesign(Design):
 
     @property
     def off_centre(self) -> bool:
-        """Whether the shift was so far off that digits were lost."""
+        """Whether the shift was so inaccurate that digits were lost."""
         off = self.left**2 * self.total > FAR_FROM_SHIFT**2 * self.variation
         return bool(self.fit_intercept and np.any(off & ~self.constant))
 
