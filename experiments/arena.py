@@ -1,7 +1,7 @@
-"""The answers of the library beside those of other tools, on real data and simulated designs.
+"""The results of the library and of other tools, on real data and simulated designs.
 
 Each set is split at random; every method tunes itself on the training rows and is judged on the others.
-Finished parts are kept in build/arena, one per set, split and method, so that a run that was cut goes on.
+Finished parts are kept in build/arena, one per set, split and method, so that an interrupted run resumes.
 A method ends with fewer splits of a set when those before took more than its share of CPU time.
 
     python experiments/arena.py                # what is missing, then the page
@@ -188,7 +188,7 @@ def overview(results: Results, sets: list[RealSet], group_names: Iterable[str]) 
 
 
 def by_set(results: Results, sets: list[RealSet]) -> str:
-    """Every set: the error of alpha = 1, and what the others reach beside it."""
+    """Every set: the error of alpha = 1, and and the results of the others."""
     classes = sets[0].classes
     names = [DEFAULT, "grafting", AUTO, *rivals(classes)]
     rows = []

@@ -206,7 +206,7 @@ def _refuse(problem: Problem, entry: Method, options: Mapping[str, Any]) -> None
 def _complete_classes(
     options: dict[str, Any], problem: Problem, task: TargetTask, entry: Method
 ) -> list[str]:
-    """Labels in place of typed ones; what a loss needs beside it is added, with a note."""
+    """Convert typed labels to labels of the data; add options that a loss needs, with a note."""
     weights, notes = options.get("class-weight"), []
     if weights is not None and task.name != "classification":
         raise InputError("--class-weight is for classification; use --weights COL for regression.")

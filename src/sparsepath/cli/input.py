@@ -361,7 +361,7 @@ def needs_passes(data: Path, memory: float | None, dask: str | None) -> bool:
 
 
 def read_in_passes(spec: InputSpec, memory: float | None, client: Any = None) -> Problem:
-    """Open a source; its target is looked at in the first rows."""
+    """Open a source; the first rows determine the task."""
     source, index = open_source(spec, memory)
     remarks = [Remark((), "", False, f"Note: {described(source)}; the data are read in passes.")]
     if index:
@@ -394,7 +394,7 @@ def _first_targets(source: Source) -> Any:
 def open_source(spec: InputSpec, memory: float | None) -> tuple[Source, list[str]]:
     """Return the source without dropped columns and columns of row numbers.
 
-    The names of the latter come beside it.
+    The names of the row-number columns are returned too.
     """
     data, keep_index = spec.path, spec.keep_index
     if "sheet" in spec.writing:

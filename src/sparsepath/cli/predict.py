@@ -72,7 +72,7 @@ class Predictions:
 
 
 def load_model(path: Path, size: int | None = None) -> SavedModel:
-    """Load a model at a size; raise an error if the path.json beside it is of another run."""
+    """Load a model at a size; raise an error if the path.json next to it belongs to another run."""
     if path.is_dir():
         return saved.load_model(path)  # which says what may be meant
     try:

@@ -245,10 +245,10 @@ def read_centred(
     made: Callable[[Sums, int], Any],
     whole: bool,
 ) -> list[Any]:
-    """Return what is made of the sums over each partition into cells, and its number.
+    """Return the results computed from the sums over each partition into cells, and its number.
 
     They take one pass, or a second if the first is ``off_centre``: the means of the first rows were
-    then so far off that digits were lost.
+    then too inaccurate, so that digits were lost.
     """
     shift = first_shift(source, crew)
     sums = read_sums(source, crew, shift, coding, cells, whole=whole)

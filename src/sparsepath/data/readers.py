@@ -10,7 +10,7 @@ ending                         what it holds
 .svm .svmlight .libsvm .dat    sparse rows ``label index:value ...`` (.gz .bz2 too)
 .xlsx .xlsm .xlsb .xls .ods    a sheet of a workbook, names on top
 .npy                           one 2-D array
-.npz                           an array ``X`` (or one 2-D array) and others beside it
+.npz                           an array ``X`` (or one 2-D array), and other arrays
 =============================  ====================================================
 
 A table comes out ready for use or not at all: text, dates, missing and infinite values among the

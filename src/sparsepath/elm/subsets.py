@@ -61,9 +61,9 @@ class SwapSearch:
     Parameters
     ----------
     pool : Pool
-        Judges every subset that is looked at.
+        Evaluates every subset that is tried.
     others : sequence of Pool
-        More draws of as many neurons; they judge the few best too.
+        More draws of equally many neurons; they also evaluate the best few subsets.
     features : sequence of int
         The columns on offer.
     most : int

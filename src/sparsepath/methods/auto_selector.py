@@ -92,7 +92,7 @@ class _Clock:
     """CPU seconds of searches; a validation repeats each of them ``times`` times in all.
 
     Estimates of nonlinear methods can be far too low, so the search on all data is measured. It
-    ends when the repetitions would take ``LENIENT`` times what is left of the budget.
+    ends when the repetitions would take ``LENIENT`` times the remaining budget.
     """
 
     def __init__(self, budget: float, times: int) -> None:

@@ -15,8 +15,8 @@ coef
     Per size a list of coefficients, or null: for linear models of one output, in units of the data.
     Of a category or a date a list of pairs, one for each value or part, and its coefficient.
 shown
-    The errors of the sizes as people know them: RMSE and R2, or error rate and AUC; ``rate`` says
-    that values are parts of one, ``chosen_by`` is the error by which sizes are compared.
+    The errors of the sizes in familiar units: RMSE and R2, or error rate and AUC; ``rate`` says
+    that values are fractions, ``chosen_by`` is the error by which sizes are compared.
 confusion, reliability, labels
     Per size the confusion table of held-out rows, rows being classes; for two classes by tenths of
     the probability of the second its mean, the share of the class and the rows; the classes.

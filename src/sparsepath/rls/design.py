@@ -63,8 +63,8 @@ class Design:
     means, scales : arrays of shape (n,)
         Weighted means (zero without intercept) and scales (one unless standardised).
     left : array of shape (n,)
-        The mean of what is left of a column after its mean was taken off: a mean is rounded to
-        1e-16 of itself, which is much of a column whose offset is large. Zero where it is little.
+        Mean of a column after its mean was subtracted: the rounding error of a mean, 1e-16 of it,
+        is large relative to the spread of a column with a large offset. Zero if negligible.
     squares : array of shape (n,)
         Squared norms of the columns as they stand.
     sizes : array of shape (n,)

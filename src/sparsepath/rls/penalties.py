@@ -6,10 +6,10 @@ So the columns of one or two searches are refitted with several penalties: numbe
 regression (``shrinkage.py``), classes by logistic models (``logistic_refits.py``), counts and
 amounts, if the loss says so, by Poisson, Gamma and Tweedie models (``rate_refits.py``). All are
 evaluated on the same held-out samples. With ``choose="one_se"`` the strongest refit is used whose
-least honest error is within one standard error of the least of all (paired), of two searches the
-first one; with "min" the pair with the least error. On its path ``choose`` takes the size. The
-error is corrected for the choice of both; if it is then not below that of the empty model (with
-"one_se" clearly so), the empty model is chosen.
+lowest honest error is within one standard error (paired) of the overall minimum, and of two
+searches the first one; with "min" the pair with the lowest error. ``choose`` then selects the size
+on its path. The error is corrected for both choices. If it is then not below that of the empty
+model (with "one_se": clearly below), the empty model is chosen.
 
 Penalties are relative to the mean squared norm of the columns, as scaled: the number of samples if
 columns are standardised. They were chosen on half of some forty real and simulated sets and judged
@@ -23,7 +23,7 @@ means; spectra of both halves, a standard error is 0.03):
     1, 0.01 and 10; 10 to 1e-6 (seven)             0.95        1.00      0.95
     1 alone                                        0.96        1.01      0.99
     0.01 alone                                     0.99        0.96      0.98
-    1 and 0.01; the least of all                   0.97        1.04      1.05
+    1 and 0.01; the lowest error                   0.97        1.04      1.05
 
 Binary error rate and log loss less those of alpha = 1, in points and nats, and the error
 rate of three to ten classes (a standard error is 1 for wide data; "wide" has columns >= rows):

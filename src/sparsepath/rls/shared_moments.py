@@ -67,10 +67,10 @@ class SharedParts:
     whichever are fewer, and once for all parts that share them, as two halves do; if every row is
     left out once, they add up to the sums over all rows. Means and squares come of them too.
 
-    Products are taken with the columns that are likely to be chosen, and with those that come
-    next: that are most correlated with what the likely ones leave of the target. A column beyond
-    these that is chosen all the same costs a pass over the data. Nobody has to know the likely
-    ones: those most correlated with the target replace them.
+    Products are computed with the columns that are likely to be selected, and with those most
+    correlated with the residual of the target on the likely ones. Selecting any other column costs
+    a pass over the data. If the likely columns are unknown, those most correlated with the target
+    replace them.
     """
 
     def __init__(self, problems: Problems, threads: Threads) -> None:

@@ -62,9 +62,10 @@ ROWS_COMPARED = 4000  # samples on which units are compared; those that are best
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """New units over the same inputs, for one output, and what they gain.
+    """New units over the same inputs, for one output, and their gain.
 
-    ``fall`` is that of the mean loss if all else stays where it is, but for the output's bias.
+    ``fall`` is the decrease of the mean loss if everything else is unchanged, except the bias of
+    the output.
     """
 
     features: tuple[int, ...]

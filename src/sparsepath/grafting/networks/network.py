@@ -209,7 +209,7 @@ class HiddenLayer(Frozen, ABC):
     ) -> tuple[Floats, Floats | None]:
         """Vectors whose products with a feature are the loss gradients of the rows of the table.
 
-        Beside them, with several outputs, the gradients of connections from units to outputs.
+        With several outputs, also the gradients of connections from units to outputs.
         """
 
     @abstractmethod

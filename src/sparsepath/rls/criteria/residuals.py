@@ -4,7 +4,7 @@ squared    sum over targets of e^2        v e^2 = (r/p)^2 / sum g^2, since v = g
 absolute   sum over targets of |e|
 huber      e^2 / 2 up to |e| = delta, and the straight line delta (|e| - delta/2) beyond: Huber
            (1964), Robust Estimation of a Location Parameter
-log_cosh   scale^2 log cosh(e / scale): e^2 / 2 near zero, scale |e| far off, and smooth between
+log_cosh   scale^2 log cosh(e / scale): e^2 / 2 near zero, scale |e| for large e, smooth between
 """
 
 from dataclasses import dataclass

@@ -1,17 +1,17 @@
 """Exact cross-validation over any splits, by squared errors.
 
-The derivation stands at the head of ``_core/folds.hpp``, where the loops are: from sums of products
+The derivation is at the top of ``_core/folds.hpp``, which contains the loops: from sums of products
 over the parts of the splits, so that nothing grows with the number of samples. The products of a
 chosen feature with all columns come from Gram matrices per part, or, where those would be larger
-than the data, from one product with the data per step (``moments.py``). Wide data in folds of few
-rows are searched by what is left of the rows instead (``core.FoldBlocks``): 72 x 7129 in ten folds,
-30 features, takes 31 instead of 46 ms, and a fit with its honest error 0.95 instead of 1.76 s.
+than the data, from one product with the data per step (``moments.py``). Wide data in folds with few
+rows are searched by residual rows instead (``core.FoldBlocks``): 72 x 7129 in ten folds, 30
+features, takes 31 instead of 46 ms, and a fit with its honest error 0.95 instead of 1.76 s.
 
-Rounding. Sums of products know what is left of a column to 1e-16 of its square, and with
-A = K + alpha I of the chosen features everything is blurred by the largest K_jj (A^-1)_jj. A
-candidate with less than ``FINE`` of its square left, and every candidate once that number
-has reached 1 / ``FINE``, is judged from the rows (``rows.py``), unless the data are so large
-that it would take too long.
+Rounding. Sums of products give the residual norm of a column with an error of 1e-16 of its square,
+which is multiplied by the largest K_jj (A^-1)_jj, with A = K + alpha I of the selected features. A
+candidate with less than ``FINE`` of its square left, and every candidate once that number has
+reached 1 / ``FINE``, is evaluated from the rows (``rows.py``), unless the data are too large for
+that.
 """
 
 import copy

@@ -11,9 +11,9 @@ f_i < f_j, half wrong if they are equal. For ranking (``RankModel``) all pairs c
 feature changes P to P - zz'/pivot and r to r - z tau, dropping one changes them to P + qq' and
 r - q tau, so that every candidate costs one evaluation of all pairs and no fit.
 
-Order. Scores may be tiny beside y, and y - e would lose them. So what is kept is H = P0 - P and
-F = Hy, the fitted values but for the constant term, with rows times g throughout, and
-h = diag H. With an intercept and y centred, u the sum of all weights,
+Order. Scores may be tiny relative to y, so that y - e would lose their digits. So the model keeps H
+= P0 - P and F = Hy, the fitted values without the constant term (rows are multiplied by g
+throughout), and h = diag H. With an intercept and y centred, u the sum of all weights,
 
     g_B f_B  =  P_BB^-1 (P_BB y_B - r_B)  =  P_BB^-1 (F_B - H_BB y_B - g_B (g_i y_i + g_j y_j) / u),
 

@@ -46,8 +46,8 @@ so that all candidates are known after all removals without a look at the sample
 lowers p_b <= 1, so that the bound holds with |r_b|^2 in the place of u'u and u'r. Far from the
 samples' last digits most removals are out of the question at once.
 
-Rounding. Products know what is left of a column to 1e-11 of its square, with a wide margin. A
-candidate with too little left for them is projected by a separate pass.
+Rounding. Products give the residual norm of a column with an error of at most 1e-11 of its square.
+A candidate with a smaller residual is projected in a separate pass.
 """
 
 import copy

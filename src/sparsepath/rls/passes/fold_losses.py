@@ -1,13 +1,13 @@
 r"""Losses other than the squared one over the test parts of splits, on data read in passes.
 
-Coefficients of every training part follow from the sums of cells, as in ``folds.py``; what models
-cost on the test rows does not, so a pass asks the rows. With the letters of ``folds/model.py``,
+Coefficients of every training part follow from the sums of cells, as in ``folds.py``; the losses on
+the test rows do not, so they need a pass over the rows. With the letters of ``folds/model.py``,
 columns less the means mu of a training part and W the coefficients of the chosen ones there,
 
     e = y - nu - x_S W        d_i = x_i - x_S A_i,    A = G'U        e - omega_i d_i
 
-are the residuals of the model, what is left of candidate i, and the residuals with it. One pass
-over all columns judges the model at hand with every candidate added and, if requested, with
+are the residuals of the model, the residual column of candidate i, and the residuals with it. One
+pass over all columns judges the model at hand with every candidate added and, if requested, with
 every chosen one dropped: one for each step. What is sent is as long as splits x chosen x columns.
 
 The result of a pass depends on nothing but the chosen features and their order, so that it is kept
