@@ -24,8 +24,8 @@ from sparsepath.rls.leave_one_out.forward_path import (
     columns_of,
     intercepts,
 )
-from sparsepath.rls.model import SearchEngine
-from sparsepath.rls.update import Second, Update, limit, mask_of, pick
+from sparsepath.rls.model import ExhaustiveEngine
+from sparsepath.rls.update import Update, limit, mask_of, pick
 from sparsepath.system.arrays import Floats
 from sparsepath.system.tuning import TUNING
 
@@ -33,7 +33,7 @@ LOSSES_AT_ONCE = 1 << 15  # numbers in the rows that NumPy judges by a loss with
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
 
 
-class InMemory(SearchEngine):
+class InMemory(ExhaustiveEngine):
     """Ridge model on selected features, with exact leave-one-out error.
 
     Parameters
@@ -62,7 +62,6 @@ class InMemory(SearchEngine):
         n_threads: int | None = None,
     ) -> None:
         self.design, self.alpha, self.loss, self.form = design, float(alpha), loss, ""
-        self.counts = loss.counts
         m, n, w = design.n_samples, design.n_features, design.weights
         of = CentredTargets.of(design, Y)
         self.y_mean = of.y_mean
@@ -102,7 +101,12 @@ class InMemory(SearchEngine):
     # The model ----------------------------------------------------------------------------------
 
     @property
-    def chosen(self) -> list[int]:
+    def counts(self) -> bool:
+        """Whether mistakes are counted, so that the squared criterion breaks ties."""
+        return self.loss.counts
+
+    @property
+    def chosen(self) -> list[int]:  # type: ignore[override]
         """Selected features, in order of entry."""
         return self._core.chosen
 
@@ -203,7 +207,7 @@ class InMemory(SearchEngine):
         if not self.chosen:
             self._core.start_path()
         while not self._core.advance(size, allowed, self._threads):
-            update = self._best_addition(allowed)
+            update = self.best_addition(np.flatnonzero(allowed))
             if update is None:
                 break
             self.add(update.feature)
@@ -224,78 +228,38 @@ class InMemory(SearchEngine):
 
     def best_addition(self, features: Iterable[int] | None = None) -> Update | None:
         """Return the best single addition."""
-        return self._best_addition(mask_of(features, self.design.n_features))
-
-    def best_removal(
-        self, features: Iterable[int] | None = None, below: float = np.inf
-    ) -> Update | None:
-        """Return the best single removal; all are evaluated, whatever ``below`` is."""
-        chosen, errors = np.array(self.chosen, dtype=np.intp), self.errors_without()
-        allowed = mask_of(features, self.design.n_features)
-        if allowed is not None:
-            some = allowed[chosen]
-            chosen, errors = chosen[some], errors[some]
-        second = self._squared_without if self.counts else None
-        return pick("drop", chosen, errors, self.empty_error, second=second)
-
-    def _best_addition(self, allowed: NDArray[np.bool_] | None) -> Update | None:
         self._follow()
-        if self.costs is None and not self.counts and not self._by_callback:
-            feature, error = self._core.best_addition(allowed, self._threads)
-            return None if feature < 0 else Update("add", feature, error)
-        errors = self._additions(allowed)
-        which = np.isfinite(errors).nonzero()[0]
-        if allowed is not None:
-            which = which[allowed[which]]
-        errors = errors[which]
-        second = self._squared_with if self.counts else None
-        values = errors if self.costs is None else self.costs.worth(which, errors, self.error)
-        return pick("add", which, errors, self.empty_error, values, second)
+        if self.costs is not None or self.counts or self._by_callback:
+            return super().best_addition(features)
+        allowed = mask_of(features, self.design.n_features)
+        feature, error = self._core.best_addition(allowed, self._threads)
+        return None if feature < 0 else Update("add", feature, error)
 
-    def _additions(self, allowed: NDArray[np.bool_] | None) -> Floats:
-        """Return the criterion with each feature added, infinite where that is impossible."""
+    def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
+        """Return the criterion with each of some features added; infinite where impossible."""
+        if squared or self.loss.bounded:  # costs need the exact values of all
+            return self._core.squared_additions(features)
         if not self._by_callback:
-            if self.loss.bounded:  # costs need the exact values of all
-                which = self._open(allowed)
-                errors = np.full(self.design.n_features, np.inf)
-                errors[which] = self._core.squared_additions(which)
-                return errors
-            return self._core.additions(allowed, self._threads)
-        which = self._open(allowed)
+            return self._core.additions(None, self._threads)[features]
         pivots, products = self._core.pivots(), self._core.products()
-        errors = np.full(self.design.n_features, np.inf)
         r, p = self._core.residuals(), self._core.p()
         reach = self._reach[self.chosen].sum() + self._reach
+        errors, floor = np.full(len(features), np.inf), self.design.floor()
+        free = (pivots[features] > floor[features]).nonzero()[0]
         step = max(1, LOSSES_AT_ONCE // self.design.n_samples)
-        for i in range(0, len(which), step):
-            some = which[i : i + step]
+        for i in range(0, len(free), step):
+            some = features[free[i : i + step]]
             z, inverse = self._core.rows(some), 1.0 / pivots[some]
             left = p - z * z * inverse[:, None]
             residuals = r[:, None] - z * (products[some] * inverse[:, None]).T[:, :, None]
             losses = self._weighted(residuals, np.maximum(left, ROOM), reach[some]).sum(0)
-            errors[some] = np.where(left.min(1) <= ROOM, np.inf, losses)
+            errors[free[i : i + step]] = np.where(left.min(1) <= ROOM, np.inf, losses)
         return errors
 
-    def _open(self, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Return the features that can be added."""
-        free = self._core.pivots() > self.design.floor()
-        free &= ~self.design.constant
-        free[self.chosen] = False
-        if allowed is not None:
-            free &= allowed
-        return free.nonzero()[0]
-
-    def _squared_with(self, features: NDArray[np.intp]) -> Second:
-        errors = self._core.squared_additions(features)
-        if self.costs is None:
-            return Second(errors, errors, self.empty_squared)
-        values = self.costs.worth(features, errors, self.squared_error)
-        return Second(errors, values, self.empty_squared)
-
-    def errors_without(self) -> Floats:
+    def errors_without(self, squared: bool = False) -> Floats:
         """Return the criterion after removing each selected feature, in the order of ``chosen``."""
-        if not self._by_callback:
-            return self._core.removals(False)
+        if squared or not self._by_callback:
+            return self._core.removals(squared)
         out = np.empty(len(self.chosen))
         reach = self._reach[self.chosen]
         for place in range(len(out)):
@@ -303,11 +267,6 @@ class InMemory(SearchEngine):
             losses = self._weighted(r[:, None], p[None], reach.sum() - reach[place])
             out[place] = losses.sum() if p.min() > ROOM else np.inf
         return out
-
-    def _squared_without(self, features: NDArray[np.intp]) -> Second:
-        chosen = self.chosen
-        squared = self._core.removals(True)[[chosen.index(i) for i in features]]
-        return Second(squared, squared, self.empty_squared)
 
     def best_exchange(
         self, feature: int, features: Iterable[int] | None = None, below: float = np.inf
@@ -320,11 +279,8 @@ class InMemory(SearchEngine):
         self._follow()
         allowed = mask_of(features, self.design.n_features)
         if self._by_callback or self._core.is_steep():
-            trial = self.duplicate()
-            trial.costs = None
-            trial.drop(feature)
-            update = trial._best_addition(allowed)
-            return update if update is not None and update.error < below else None
+            given = None if allowed is None else allowed.nonzero()[0]
+            return super().best_exchange(feature, given, below)
         place = self.chosen.index(feature)
         errors = self._core.exchanges(place, allowed, below, self._threads)
         which = (errors < below).nonzero()[0]
@@ -333,13 +289,7 @@ class InMemory(SearchEngine):
         if not self.counts:
             return pick("add", which, errors[which], self.empty_error)
         least = limit(errors[which].min(), self.empty_error)
-        tied = which[errors[which] <= least]
-        trial = self.duplicate()
-        trial.costs = None
-        trial.drop(feature)
-        mask = np.zeros(self.design.n_features, dtype=bool)
-        mask[tied] = True
-        return trial._best_addition(mask)
+        return super().best_exchange(feature, which[errors[which] <= least])
 
     def _weighted(self, residuals: Floats, p: Floats, reach: Floats) -> Floats:
         """Return v times the losses, samples x models, of residuals T x models x samples."""
