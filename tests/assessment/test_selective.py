@@ -74,7 +74,7 @@ def test_a_signal_is_clear_and_what_it_assumes_is_said():
     assert "independent normal errors" in found.sentence()
     assert "least squares on all columns" in found.sentence()
     wide = rng.standard_normal((40, 60))
-    assert "rough" in selective_p_values(search(wide, y[:40]), wide, y[:40]).sentence()
+    assert "imprecise" in selective_p_values(search(wide, y[:40]), wide, y[:40]).sentence()
 
 
 def test_refused():

@@ -50,9 +50,9 @@ def inspect_columns(table: Table, task: TargetTask) -> ColumnFindings:
     if raw:
         seen.constant += [c.name for c in table.X.cells if c.kind != "number" and _one_value(c)]
         if y is not None:
-            seen.near += _told_by_gaps(table, y)
+            seen.near += _revealing_gaps(table, y)
         if task.name == "classification":
-            seen.leaks += [name for name in _tell_all(table) if name not in seen.leaks]
+            seen.leaks += [name for name in _equivalent_texts(table) if name not in seen.leaks]
     seen.copies = [pair for pair in _copies(numeric) if pair[0] not in seen.constant]
     seen.repeated = _repeated(table)
     return seen
@@ -80,7 +80,7 @@ def _numeric(table: Table) -> Table:
     return replace(table, X=X, names=[cell.name for cell in cells])
 
 
-def _told_by_gaps(table: Table, y: Floats) -> list[str]:
+def _revealing_gaps(table: Table, y: Floats) -> list[str]:
     """Columns whose missing values reveal the target, such as a cancellation date."""
     lacking = [cell for cell in table.X.cells if cell.n_missing]
     if not lacking or len(y) < SURE_ROWS:
@@ -106,7 +106,7 @@ def _copies(table: Table) -> list[tuple[str, str]]:
     return found
 
 
-def _tell_all(table: Table) -> list[str]:
+def _equivalent_texts(table: Table) -> list[str]:
     """Return columns of text that are equivalent to the class."""
     labels = [str(label) for label in np.asarray(table.y).tolist()]
     found = []

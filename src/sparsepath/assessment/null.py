@@ -118,15 +118,15 @@ class Null(Summary):
         size = self.sizes[int(self.p_values.argmin())]
         found = self.errors[self.sizes.index(size)]
         typical = float(np.median(self.null_errors[:, self.sizes.index(size)]))
-        told = (
+        details = (
             f"(p = {self.p_value:.3g}): with the target shuffled {n} times, the same search has a "
             f"median error of {brief(typical)} at size {size}; on the data {brief(found)}."
         )
         if self.anything:
-            return f"The signal is real {told}"
+            return f"The signal is real {details}"
         if not self.is_nothing:
-            return f"Undecided {told} At least {SHUFFLES} shuffles are needed."
-        return f"No signal beyond noise {told}"
+            return f"Undecided {details} At least {SHUFFLES} shuffles are needed."
+        return f"No signal beyond noise {details}"
 
     def to_frame(self, backend: Make = None) -> Any:
         """Return a data frame with one row per size.

@@ -69,14 +69,14 @@ class Planned(Summary):
 
     def sentence(self) -> str:
         """Return the estimate in one sentence."""
-        told = [f"The search takes about {duration(self.search)}"]
-        told += [
+        parts = [f"The search takes about {duration(self.search)}"]
+        parts += [
             f"{each.times} more {each.what} about {duration(each.seconds)}"
             for each in self.repeated
         ]
         if self.repeated:
-            told[-1] += f"; in all {self.times} searches in about {duration(self.seconds)}"
-        return f"{', '.join(told)}."
+            parts[-1] += f"; in all {self.times} searches in about {duration(self.seconds)}"
+        return f"{', '.join(parts)}."
 
     def to_frame(self, backend: Make = None) -> Any:
         """Return a data frame with one row for the search and one per kind of repetition.

@@ -57,11 +57,11 @@ class SelectivePValues(Summary):
 
     def sentence(self) -> str:
         """Return the p-values and their assumptions in words."""
-        told = ", ".join(
+        listed = ", ".join(
             f"{name} {p:.2g}" for name, p in zip(self.features, self.p_values, strict=True)
         )
         return (
-            f"Selective p-values by step: {told or 'none'}. Each tests the feature in the linear "
+            f"Selective p-values by step: {listed or 'none'}. Each tests the feature in the linear "
             "model of the features up to it, given that the search chose them. They assume "
             f"independent normal errors of equal variance ({self.estimated_from})."
         )

@@ -164,10 +164,10 @@ class Stability(Summary):
         """
         size = self.sizes[-1] if size is None else size
         chosen = self.frequency(size)
-        told = ", ".join(f"{n} {p:.0%}" for n, p in list(chosen.items())[:8])
+        listed = ", ".join(f"{n} {p:.0%}" for n, p in list(chosen.items())[:8])
         where = f"Over {self.n_runs} random halves of the data the selection of {size}"
         if np.isnan(self.index(size)):
-            return f"{where} is {'all' if told else 'none'} of the features every time."
+            return f"{where} is {'all' if listed else 'none'} of the features every time."
         low, high = self.interval(size)
         firm = sum(p >= FIRM for p in chosen.values())
         by_chance = self.expected_false(size)
@@ -179,8 +179,8 @@ class Stability(Summary):
         return (
             f"{where} has a stability of "
             f"{self.index(size):.2f} ({low:.2f} to {high:.2f}; 1 is the same every time); "
-            f"selected most often: {told or 'nothing'}. Features selected in at least 75 % of the "
-            f"halves: {often}."
+            f"selected most often: {listed or 'nothing'}. Features selected in at least 75 % of "
+            f"the halves: {often}."
         )
 
     def to_frame(self, backend: Make = None) -> Any:

@@ -105,8 +105,8 @@ class Comparison:
     feature_names: Sequence[str]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{one.name} {one.error_said()}" for one in self.contestants)
-        return f"<Comparison by {self.measure} on new data: {told}>"
+        results = ", ".join(f"{one.name} {one.error_said()}" for one in self.contestants)
+        return f"<Comparison by {self.measure} on new data: {results}>"
 
     def _repr_html_(self) -> str:
         from sparsepath.path import notebook
@@ -159,9 +159,9 @@ class Comparison:
         rows = []
         for one in self.contestants:
             shown = one.chosen.shown()
-            told = [one.name, str(shown.size), one.error_said(), shown.between(shown.text)]
-            told += [self.gap_said(one.name), seconds(one.seconds)]
-            rows.append([*told, ", ".join(one.features)])
+            cells = [one.name, str(shown.size), one.error_said(), shown.between(shown.text)]
+            cells += [self.gap_said(one.name), seconds(one.seconds)]
+            rows.append([*cells, ", ".join(one.features)])
         return rows
 
     def gap_said(self, name: str) -> str:

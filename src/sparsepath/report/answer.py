@@ -159,21 +159,21 @@ def paragraphs(outcome: Outcome) -> list[str]:
 
 def _more(outcome: Outcome) -> list[str]:
     """Return answers beyond the four lines: rare class, bounds, permutations, halves, leaks."""
-    told = [] if outcome.honest is None else _found(outcome, outcome.honest)
-    told += _further(outcome)
+    answers = [] if outcome.honest is None else _found(outcome, outcome.honest)
+    answers += _further(outcome)
     if outcome.task.name == "survival" and outcome.size:
-        told.append(CONCORDANCE)
+        answers.append(CONCORDANCE)
     if outcome.null is not None:
         useless = outcome.null.anything and _none_better(outcome)
-        told.append(TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence())
+        answers.append(TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence())
     if outcome.stability is not None:
-        told.append(_stability(outcome))
+        answers.append(_stability(outcome))
     if outcome.coefficients is not None:
-        told.append(_coefficients(outcome, outcome.coefficients))
-    told += [each.sentence() for each in (outcome.discoveries, outcome.p_values) if each]
+        answers.append(_coefficients(outcome, outcome.coefficients))
+    answers += [each.sentence() for each in (outcome.discoveries, outcome.p_values) if each]
     if outcome.without is not None:
-        told.append(_without_leaks(outcome, outcome.without))
-    return told
+        answers.append(_without_leaks(outcome, outcome.without))
+    return answers
 
 
 def _coefficients(outcome: Outcome, found: Coefficients) -> str:
@@ -181,13 +181,13 @@ def _coefficients(outcome: Outcome, found: Coefficients) -> str:
     link = getattr(outcome.model, "transform_", None)
     on = "" if link is None else f" on the {link} scale of the target"
     rows = zip(found.features, found.values, found.low, found.high, found.shares, strict=True)
-    told = [
+    listed = [
         f"{name} {brief(value)} ({brief(low, of=value)} to {brief(high, of=value)}; {share:.0%})"
         for name, value, low, high, share in rows
     ]
     return (
         f"Coefficients{on} ({found.level:.0%} interval; share of {found.n_resamples} resamples "
-        f"that select the feature): {', '.join(told) or 'none'}. The intervals are for these "
+        f"that select the feature): {', '.join(listed) or 'none'}. The intervals are for these "
         "columns; they do not include the selection."
     ).replace("%", " %")
 
@@ -230,19 +230,19 @@ def _expected(outcome: Outcome) -> str:
     if honest is None:
         return _criterion_only(outcome)
     shown = honest.shown()
-    told = [f"{_said(shown)} (90 % interval {shown.between(shown.text)})"]
+    figures = [f"{_said(shown)} (90 % interval {shown.between(shown.text)})"]
     beside = {name: value for name, value in outcome.figures.items() if name in ("r2", "d2", "auc")}
     if "error_rate" in honest.figures and shown.measure != "error rate":
         beside["error_rate"] = honest.figures["error_rate"]
     if shown.measure == "AUC":
         beside.pop("auc", None)
     if beside:
-        told.append(figures_said(beside))
+        figures.append(figures_said(beside))
     others = getattr(outcome.model, "surface_", None)
     if others is not None and len(others.paths) > 1:
-        told.append(f"with alpha {outcome.model.alpha_:.4g}")
+        figures.append(f"with alpha {outcome.model.alpha_:.4g}")
     where = "later rows (time order)" if "in time order" in honest.validation else "new data"
-    return f"{', '.join(told)}, on {where}."
+    return f"{', '.join(figures)}, on {where}."
 
 
 def _said(shown: Honest) -> str:
@@ -340,18 +340,18 @@ def _criterion_only(outcome: Outcome) -> str:
     path, size = outcome.path, outcome.size
     criterion = f"{path.criterion}{WHERE.get(path.error_kind, '')}"
     if outcome.figures:
-        told = f"{figures_said(outcome.figures)}, by the {criterion}"
+        text = f"{figures_said(outcome.figures)}, by the {criterion}"
     else:
         error, se = path.error(size), path.error_se(size)
         within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
-        told = f"the {criterion} {brief(error)}{within}"
+        text = f"the {criterion} {brief(error)}{within}"
     by = "of models on features chosen with the same rows"
     if not METHODS[outcome.method].model:
         by = "that the search itself minimised"
     others = getattr(outcome.model, "surface_", None)
     several = others is not None and len(others.paths) > 1
     alpha = f"; with alpha {outcome.model.alpha_:.4g}" if several else ""
-    return f"larger than {told} {by}: no row was kept from the search{alpha}."
+    return f"larger than {text} {by}: no row was kept from the search{alpha}."
 
 
 def _criterion(path: SelectionPath, method: str) -> str:
@@ -369,12 +369,12 @@ def _none_better(outcome: Outcome) -> str:
     if outcome.size or not (least or (outcome.rule == "one_se" and not outcome.is_nothing)):
         return ""
     does = "does better" if least else "is clearly better"
-    told = f"no set of features {does} on new data than none"
+    reason = f"no set of features {does} on new data than none"
     lowest = path.steps[int(path.errors.argmin())]
     if not lowest.subset:
-        return f"{told}."
+        return f"{reason}."
     return (
-        f"{told}, although {_criterion(path, outcome.method).replace('The', 'the', 1)}, falls to "
+        f"{reason}, although {_criterion(path, outcome.method).replace('The', 'the', 1)}, falls to "
         f"{brief(lowest.error)} at size {len(lowest.subset)}."
     )
 
@@ -385,8 +385,8 @@ def _why(outcome: Outcome) -> str:
     best = path.choose("min")
     if outcome.is_nothing:
         return ""
-    if honest is not None and (told := _none_better(outcome)):
-        return told
+    if honest is not None and (reason := _none_better(outcome)):
+        return reason
     if isinstance(rule, str):
         paired = rule == "one_se" and honest is not None
         why = RULES_SAID["paired" if paired else rule]
@@ -469,10 +469,10 @@ def _stability(outcome: Outcome) -> str:
     if not found.sizes:
         return f"Over {found.n_runs} halves of the data no feature was chosen: they are too small."
     size = largest_size_up_to(max(outcome.size, 1), dict.fromkeys(found.sizes))
-    told = [found.sentence(size)]
+    sentences = [found.sentence(size)]
     for group in found.stand_ins(size):
-        told.append(f"Interchangeable features: {', '.join(group)}.")
-    return " ".join(told)
+        sentences.append(f"Interchangeable features: {', '.join(group)}.")
+    return " ".join(sentences)
 
 
 def _falls(errors: Any) -> bool:

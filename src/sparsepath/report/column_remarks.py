@@ -100,9 +100,9 @@ def _on_copies(pairs: list[tuple[str, str]]) -> Remark:
 def uninformative_columns(preparation: Any) -> list[Remark]:
     """Columns without information; the preparation itself reports them."""
     lost = [feature for feature in preparation.features_ if not feature.labels]
-    told = {"no values": [f.name for f in lost if f.is_empty]}
-    told["text that is different in every row"] = [f.name for f in lost if not f.is_empty]
-    return [Remark(tuple(names), why, True) for why, names in told.items() if names]
+    reasons = {"no values": [f.name for f in lost if f.is_empty]}
+    reasons["text that is different in every row"] = [f.name for f in lost if not f.is_empty]
+    return [Remark(tuple(names), why, True) for why, names in reasons.items() if names]
 
 
 def _is(names: Sequence[str]) -> str:

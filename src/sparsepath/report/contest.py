@@ -102,8 +102,8 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[
 
 
 def _table(found: Comparison) -> str:
-    told = _rows([*found.head, "features"], found.rows(), (1, 2, 3, 4, 5))
-    return f'<table class="stacked" role="table" aria-labelledby="h-table">{told}</table>'
+    body = _rows([*found.head, "features"], found.rows(), (1, 2, 3, 4, 5))
+    return f'<table class="stacked" role="table" aria-labelledby="h-table">{body}</table>'
 
 
 def _stroke(place: int) -> str:
@@ -245,8 +245,8 @@ def _map(found: Comparison) -> str:
     foot = (
         f"<caption>and {more} more features selected by some method</caption>" if more > 0 else ""
     )
-    told = _rows(["feature", *names, "taken by"], rows)
-    return f'<table class="whole" role="table" aria-labelledby="h-map">{foot}{told}</table>'
+    body = _rows(["feature", *names, "taken by"], rows)
+    return f'<table class="whole" role="table" aria-labelledby="h-map">{foot}{body}</table>'
 
 
 def _entry(found: Comparison, one: Contestant, feature: str) -> str:

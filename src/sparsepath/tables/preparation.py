@@ -104,14 +104,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                     f"{name}={getattr(self, name)!r}; use one of {', '.join(allowed)}."
                 )
         check_formats(self.date_format)
-        asked = self.get_params(deep=False)
+        parameters = self.get_params(deep=False)
         cells = table_of(X, self.date_format).cells
         _refuse(cells, missing=self.missing == "error", dates=self.dates == "error")
-        self.features_ = tuple(learn(column, **asked) for column in cells)
-        told = (
+        self.features_ = tuple(learn(column, **parameters) for column in cells)
+        notes = (
             _note(feature, column) for feature, column in zip(self.features_, cells, strict=True)
         )
-        self.notes_ = {f.name: note for f, note in zip(self.features_, told, strict=True) if note}
+        self.notes_ = {f.name: note for f, note in zip(self.features_, notes, strict=True) if note}
         self._know(names_of(X))
         return self
 

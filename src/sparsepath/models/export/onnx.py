@@ -146,7 +146,7 @@ class Graph:
     def _term(self, term: Term) -> str:
         """Add a numeric column, samples x 1."""
         if self._is_text(term.name):
-            return self._told(self.given(term.name, [None, 1], STRING), term)
+            return self._mapped(self.given(term.name, [None, 1], STRING), term)
         is_date = any(t.kind == "part" for t in self._of(term.name))
         x = self.given(term.name, [None, 1], DOUBLE if is_date else None)
         if term.kind == "missing":
@@ -162,7 +162,7 @@ class Graph:
     def _is_text(self, name: str) -> bool:
         return any(term.kind in ("equals", "place") for term in self._of(name))
 
-    def _told(self, text: str, term: Term) -> str:
+    def _mapped(self, text: str, term: Term) -> str:
         """Map text to numbers with a table; unknown text gives NaN or the value for other text."""
         nothing = np.nan
         if term.kind == "place":
