@@ -17,19 +17,20 @@ and because s is near the means, little is lost by it. What else there is to kno
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Marks, row_blocks
 from sparsepath.data.classes import encode_targets
-from sparsepath.data.fingerprint import labels_marked, random_odd_numbers
+from sparsepath.data.columns import is_constant
+from sparsepath.data.fingerprint import labels_marked, name_from, random_odd_numbers
 from sparsepath.data.sources import Answer, Joined, Part, Slab, Source, plus
 from sparsepath.data.validation import some_of
 from sparsepath.errors import InputError
-from sparsepath.system.arrays import Floats
+from sparsepath.system.arrays import Flags, Floats
 from sparsepath.system.executor import Crew
 
 MOST_CLASSES = 1000
@@ -203,6 +204,94 @@ class Sums:
     moments: Moments
     counts: NDArray[np.int64]
     marked: tuple[Marks, Marks, Marks | None]
+
+
+@dataclass(eq=False)
+class PassColumns:
+    """Columns of rows that are read in passes, from sums over the rows: RLS and grafting alike.
+
+    Attributes
+    ----------
+    source, crew, coding
+        The rows, who reads them, and what their targets mean.
+    sums : Sums
+        Sums over the rows, by cell.
+    cells : Cells
+        Which rows the sums are kept apart for.
+    factors : array of shape (cells,) or None
+        What the weights of the rows in a cell are multiplied by; zero: they count as absent.
+    right : array of shape (n + T + 1, T + 1)
+        Columns less the shift, targets and one, against targets and one.
+    shift, left, means, variation, constant
+        Of the columns. ``means`` is ``shift`` plus ``left``, rounded; ``variation`` are the squares
+        about the means.
+    rough : array of shape (n,)
+        Norms before centring, which set the rounding error of the sums.
+    y_mean, yy : arrays of shape (T,)
+        Mean and centred squares of the targets.
+    centred_xy : array of shape (n, T)
+        Products of the centred columns with the centred targets.
+    """
+
+    source: Source
+    crew: Crew
+    coding: Coding
+    sums: Sums
+    cells: Cells
+    fit_intercept: bool
+    standardize: bool
+    factors: Floats | None = None
+
+    def __post_init__(self) -> None:
+        m = replace(self.sums.moments, products=None).over(self.of_cells[None])
+        self.right, squares = m.right[0], m.squares[0]
+        right, n, self.shift = self.right, m.n, m.shift
+        self._counted, self.total = int(m.counted[0]), float(right[-1, -1])
+        x, y = right[:n, -1], right[n:-1, -1]
+        self.left = x / self.total if self.fit_intercept else -m.shift
+        self.means = m.shift + self.left if self.fit_intercept else np.zeros(n)
+        spread = squares - 2 * self.left * x + self.total * self.left**2
+        self.variation = spread = np.maximum(spread, 0.0)
+        self.constant: Flags = is_constant(spread, spread + self.means**2 * self.total)
+        self.constant |= spread <= 1e-15 * squares  # sums about a shift know no better
+        self.rough = np.sqrt(squares + self.left**2 * self.total)
+        self.y_mean = y / self.total if self.fit_intercept else np.zeros(len(y))
+        self.yy = np.maximum(np.diag(right[n:-1, :-1]) - y * self.y_mean, 0.0)
+        xy = right[:n, :-1] - np.outer(self.left, y) - np.outer(x, self.y_mean)
+        self.centred_xy = xy + self.total * np.outer(self.left, self.y_mean)
+
+    @property
+    def of_cells(self) -> Floats:
+        """What the weights of the rows in a cell are multiplied by."""
+        return np.ones(self.cells.count) if self.factors is None else self.factors
+
+    @property
+    def off_centre(self) -> bool:
+        """Whether the shift was so inaccurate that digits were lost."""
+        off = self.left**2 * self.total > FAR_FROM_SHIFT**2 * self.variation
+        return bool(self.fit_intercept and np.any(off & ~self.constant))
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether all products of columns are known, so that they need no pass."""
+        return self.sums.moments.products is not None
+
+    def centred_products(self) -> Floats:
+        """Return products of all centred columns, n x n."""
+        products, x = self.sums.moments.products, self.right[: len(self.left), -1]
+        assert products is not None
+        G: Floats = np.tensordot(self.of_cells, products, 1)
+        G -= np.outer(x, self.left) + np.outer(self.left, x)
+        G += self.total * np.outer(self.left, self.left)
+        return G
+
+    def name(self, y: Any = None) -> str:
+        """Return the fingerprint."""
+        return name_from(int(self.sums.counts[0]), *self.sums.marked)
+
+    def weighted(self, factors: Floats | None) -> Self:
+        """Return the same data with other factors of the weights."""
+        return replace(self, factors=factors)
 
 
 def read_sums(

@@ -57,7 +57,7 @@ class StreamProblem(GraftingProblem):
         self.data, self.loss = data, loss
         self.design: GraftingDesign = data
         self.units = data.means, data.scales, 0.0
-        if data.sums.moments.products is None or not isinstance(loss, SquaredLoss):
+        if not data.knows_all or not isinstance(loss, SquaredLoss):
             self._begin(StreamEngine(data, loss))
             return
         R, y, mean = data.reduced()
@@ -75,7 +75,7 @@ class StreamProblem(GraftingProblem):
         """The problem of an estimator, while those are at work who read the rows."""
         source = as_source(X, y, sample_weight)
         source.name_columns(estimator)
-        ways = {"fit_intercept": estimator.fit_intercept, "standardize": estimator.standardize}
+        ways = estimator.fit_intercept, estimator.standardize
         with source.crew(estimator.n_threads) as crew:
             coding = coding_of(source, crew, hasattr(estimator, "class_weight"))
             loss = estimator._stream_loss(coding.classes)
@@ -90,9 +90,8 @@ class StreamProblem(GraftingProblem):
             def made(sums: Sums, _: int) -> StreamedGrafting:
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
-                return StreamedGrafting(
-                    source, crew, coding, sums, cells, by_part.factors(), **ways
-                )
+                factors = by_part.factors()
+                return StreamedGrafting(source, crew, coding, sums, cells, *ways, factors)
 
             problem = cls(read_centred(source, crew, coding, [cells], made, whole)[0], loss)
             problem.by_part, problem.given = by_part, Given.of(source, None, groups=together)

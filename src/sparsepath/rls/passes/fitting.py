@@ -205,9 +205,8 @@ def read(
     whole = numbers_kept(source.n_features, sum(each.count for each in cells)) <= _limit(estimator)
 
     def made(sums: Sums, i: int) -> StreamDesign:
-        told = (sums.moments, sums.counts, sums.marked)
         ways = (estimator.fit_intercept, estimator.standardize)
-        return StreamDesign(source, crew, coding, cells[i], *told, *ways, parts[i].factors)
+        return StreamDesign(source, crew, coding, sums, cells[i], *ways, parts[i].factors)
 
     return read_centred(source, crew, coding, cells, made, whole)
 

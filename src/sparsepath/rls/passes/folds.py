@@ -22,7 +22,7 @@ class CellSums(SplitSums):
     def __init__(
         self, design: StreamDesign, trains: NDArray[np.bool_], tests: NDArray[np.bool_]
     ) -> None:
-        m, n = design.moments, design.n_features
+        m, n = design.sums.moments, design.n_features
         if m.products is None:
             raise InputError(
                 f"k-fold cross-validation in passes keeps products of all {n} columns for each of "
