@@ -59,7 +59,7 @@ class PathSelector(SelectorMixin):
     _validated = validate
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Say what parameters of other selectors are called here."""
+        """Suggest the name used here for a parameter of another selector."""
         known = inspect.signature(cls.__init__).parameters if given else {}
         for name in given.keys() & CALLED_HERE.keys() - known.keys():
             raise TypeError(f"{cls.__name__} has no {name!r}; use {CALLED_HERE[name]}.")

@@ -36,8 +36,8 @@ def _together(one: Tally, other: Tally) -> Tally:
 def _joined(a: RawColumn, b: RawColumn) -> RawColumn:
     if (a.kind, a.order) != (b.kind, b.order):
         raise InputError(
-            f"column {a.name!r} holds {a.kind} in some rows and {b.kind} in others, or another "
-            "order; leave it out."
+            f"column {a.name!r} holds {a.kind} in some rows and {b.kind} in others, or its values "
+            "have another order; leave it out."
         )
     counts = a.counted() + b.counted()
     if len(counts) > MOST_VALUES:

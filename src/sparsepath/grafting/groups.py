@@ -106,7 +106,9 @@ class GroupModel:
     def _newton(
         self, D: Floats, d: Floats, HD: tuple[Floats, Floats], tol: float
     ) -> tuple[Floats, Floats, tuple[Floats, Floats], bool]:
-        """One Newton step on the groups that are not zero, and whether it was taken in full."""
+        """Take one Newton step on the nonzero groups; return it, and whether it was taken in
+        full.
+        """
         u = self.w + D
         S = np.flatnonzero(u.any(1))
         part = GroupModel(

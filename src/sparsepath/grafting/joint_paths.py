@@ -59,7 +59,7 @@ class GraftingSplit:
 def has_joint_paths(design: GraftingDesign, loss: ConvexLoss, penalty: Penalty) -> bool:
     """Return whether paths of this criterion can be computed jointly.
 
-    A column without any penalty needs a dual point of its own, which the solver makes.
+    A column without penalty needs a separate dual point, which the solver computes.
     """
     bare = design.usable & (penalty.l1 == 0.0) & (penalty.l2 == 0.0)
     return isinstance(loss, Logistic | SquaredLoss | HuberLoss) and not bare.any()
