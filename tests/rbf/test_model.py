@@ -346,13 +346,21 @@ def default_search():
 
 
 def test_a_size_between_those_of_the_budgets_is_found(default_search):
-    data, model = default_search
+    _, model = default_search
     assert sorted(model.selected_) == [0, 1, 2, 3, 4]
+    assert {4, 5, 6, 7} < set(model.path_.sizes)
+
+
+def test_without_relaxed_refits_every_pair_of_budgets_is_tried(default_search):
+    data, model = default_search
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)  # the largest r is the best
+        warnings.simplefilter("ignore", PathWarning)  # the largest r may be the best
         plain = SparseRBFRegressorCV(validation=None, relaxed=False).fit(data.X, data.y)
-    assert set(model.path_.sizes) > set(plain.path_.sizes)
-    assert model.path_.error(5) < plain.path_.error(len(plain.selected_))
+    assert len(plain.cv_results_["params"]) == 36
+    least = -plain.cv_results_["mean_test_score"].max()
+    assert plain.path_.error(len(plain.selected_)) == pytest.approx(least)
+    assert least < 2.0  # a walk from coarse to fine ended at 2.38
+    assert model.path_.error(5) < least
 
 
 def test_a_quick_search_tries_some_nodes_and_compares_them_rightly(default_search):

@@ -1,4 +1,4 @@
-"""Search without given budgets: coarse to fine, with removal of inputs.
+"""Search from coarse to fine, with removal of inputs.
 
 1. A walk over every second node of the grid starts at the middle r with every second t, and moves
    from the best node to better neighbours. It uses all inputs. A node that is clearly worse than
@@ -145,7 +145,7 @@ def next_size(size: int) -> int:
 class CoarseToFine(BudgetPath):
     """See the module."""
 
-    def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:
+    def search(self, n_jobs: int | None) -> Iterator[str]:
         """Yields what was done."""
         self._n_jobs = n_jobs
         rows = np.arange(len(self.data.X))
@@ -159,11 +159,7 @@ class CoarseToFine(BudgetPath):
         first = self._candidate(starts[0], self._everything)
         self._offered(first)
         yield "first budgets"
-        best = yield from self._walk(first, starts[1:], lambda node: self._nearby(node, COARSE))
-        if not relaxed:
-            best = yield from self._walk(best, [], lambda node: self._nearby(node, 1))
-            self._offered(best)
-            return
+        best = yield from self._walk(first, starts[1:], self._coarsely_around)
         found = yield from self._eliminated(best)
         least = min(found, key=lambda each: each.error)
         best = yield from self._walk(least, [], self.grid.around)
@@ -184,10 +180,10 @@ class CoarseToFine(BudgetPath):
             trainer = Trainer.placed(data.of(rows), rows, *self.grid.at(node), data.options)
             return trainer.inputs[first_inputs(trainer.network, trainer.r, trainer.t)]
 
-    def _nearby(self, node: Node, far: int) -> list[Node]:
+    def _coarsely_around(self, node: Node) -> list[Node]:
         i, j = node
         n_r, n_t = len(self.grid.r.values), len(self.grid.t.values)
-        around = [(i - far, j), (i + far, j), (i, j - far), (i, j + far)]
+        around = [(i - COARSE, j), (i + COARSE, j), (i, j - COARSE), (i, j + COARSE)]
         return [(k, m) for k, m in around if 0 <= k < n_r and 0 <= m < n_t]
 
     def _walk(

@@ -5,7 +5,7 @@ error still large. So for every t the selected inputs are refitted with new budg
 every training part with the inputs selected there, so that the error is still a cross-validation
 error. A descent over the nodes of the same grid, and beyond its ends unless the budgets were given,
 finds these budgets. As in the paper, all pairs of budgets are tried, with complete fits;
-``elimination`` is the search without given budgets.
+``elimination`` is the search without given budgets and with relaxed refits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -234,7 +234,7 @@ class BudgetPath:
         self.trail = Trail()
         self.tried: dict[Node, Sequence[Fold]] = {}  # the fits with all inputs
 
-    def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:
+    def search(self, n_jobs: int | None) -> Iterator[str]:
         """Make the search; yields what was done."""
         raise NotImplementedError
 
@@ -287,14 +287,20 @@ class BudgetPath:
 
 
 class FullGrid(BudgetPath):
-    """Every pair of budgets; the inputs of the best r of every t are then relaxed."""
+    """Every pair of budgets; the inputs of the best r of every t are then relaxed, if wanted."""
 
     @property
     def ts(self) -> Floats:
         """Values of t that are finished."""
         return self.grid.t.values[sorted({place for _, place in self.tried})]
 
-    def search(self, relaxed: bool, n_jobs: int | None) -> Iterator[str]:
+    def __init__(
+        self, data: GridData, splits: Sequence[Split], grid: Grid, *, relaxed: bool
+    ) -> None:
+        super().__init__(data, splits, grid)
+        self.relaxed = relaxed
+
+    def search(self, n_jobs: int | None) -> Iterator[str]:
         """Yields what was done."""
         self.offer_mean()
         yield "the mean"
@@ -302,7 +308,7 @@ class FullGrid(BudgetPath):
         for place, t in enumerate(self.grid.t.values):
             best.append(self._best_at(place, n_jobs))
             yield f"t = {t:.3g}"
-        if not relaxed:
+        if not self.relaxed:
             return
         least = min((node for node, _ in best), key=lambda node: mean_error(self.tried[node]))
         tasks = [(node, columns) for node, columns in best if self._relaxable(node, columns)]

@@ -73,7 +73,11 @@ class _GridSearch(_SparseRBF):
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
         n_jobs = self.n_jobs if work > TUNING.workers_from else 1
         is_listed = np.ndim(self.rs) > 0 or np.ndim(self.ts) > 0
-        search = (FullGrid if is_listed else CoarseToFine)(data, splits, grid)
+        search: BudgetPath
+        if is_listed or not self.relaxed:
+            search = FullGrid(data, splits, grid, relaxed=self.relaxed)
+        else:
+            search = CoarseToFine(data, splits, grid)
         run = Run(
             self,
             given,
@@ -83,7 +87,7 @@ class _GridSearch(_SparseRBF):
             seed=options.random_state,
         )
         with run:
-            for name in search.search(self.relaxed, n_jobs):
+            for name in search.search(n_jobs):
                 run.check(name)
         run.settle()
         if not self.converged_:
@@ -143,7 +147,7 @@ class _GridSearch(_SparseRBF):
         if not isinstance(M, int):
             M = min(n, AUTO) if isinstance(M, str) and M == "auto" else n
         fits = 110
-        if np.ndim(self.rs) or np.ndim(self.ts):
+        if np.ndim(self.rs) or np.ndim(self.ts) or not self.relaxed:
             fits = 20 * (np.size(self.rs) if np.ndim(self.rs) else self.rs)
             fits *= np.size(self.ts) if np.ndim(self.ts) else self.ts
         return 1.5e-9 * fits * n * float(M + min(d, MANY)) ** 2
@@ -191,7 +195,7 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     ----------
     rs, ts : int or list of float, default=6
         Budgets to try, all of them; or their number, on a logarithmic scale whose ends follow from
-        the data, where only promising pairs are tried.
+        the data, where only promising pairs are tried unless ``relaxed`` is False.
     cv : int, splitter or list of splits, default=5
         Cross-validation that chooses the budgets.
     choose : {"one_se", "min"}, int or float, default="one_se"
@@ -200,8 +204,9 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         minimum.
     relaxed : bool, default=True
         Whether selected inputs are refitted with their own budgets, found by a walk over the grid,
-        and up to three steps beyond its ends unless these were given. Slower, but more accurate
-        with few inputs.
+        and up to three steps beyond its ends unless these were given. More accurate with few
+        inputs. False: every pair of budgets is fitted completely, as in the paper, which is slower
+        than the search from coarse to fine.
     n_jobs : int or None, default=None
         Number of joblib workers; Dask or any other backend can be used. Affects speed only; a
         search of a few seconds starts none.
@@ -299,7 +304,7 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     ----------
     rs, ts : int or list of float, default=6
         Budgets to try, all of them; or their number, on a logarithmic scale whose ends follow from
-        the data, where only promising pairs are tried.
+        the data, where only promising pairs are tried unless ``relaxed`` is False.
     cv : int, splitter or list of splits, default=5
         Cross-validation that chooses the budgets; a number of folds is stratified by class.
     choose : {"one_se", "min"}, int or float, default="one_se"
@@ -308,8 +313,9 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         minimum.
     relaxed : bool, default=True
         Whether selected inputs are refitted with their own budgets, found by a walk over the grid,
-        and up to three steps beyond its ends unless these were given. Slower, but more accurate
-        with few inputs.
+        and up to three steps beyond its ends unless these were given. More accurate with few
+        inputs. False: every pair of budgets is fitted completely, as in the paper, which is slower
+        than the search from coarse to fine.
     n_jobs : int or None, default=None
         Number of joblib workers; Dask or any other backend can be used. Affects speed only; a
         search of a few seconds starts none.

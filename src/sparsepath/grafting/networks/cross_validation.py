@@ -201,9 +201,9 @@ class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
         What L0 counts. With "feature", as in equation (6) of the paper, further connections of a
         selected feature are free, and growth may continue up to a limit.
     look_ahead : int, default=5
-        Largest number of inputs that are tested jointly, to detect interactions. Orders that would
-        take too long for the number of features and samples are skipped. 1: the gradient test of
-        the paper only.
+        Largest number of inputs that are tested jointly, to detect interactions; more than three
+        only while no smaller set helps. Orders that would take too long for the number of features
+        and samples are skipped. 1: the gradient test of the paper only.
     max_hidden : int or None, default=50
         Maximum number of hidden units.
     max_connections : int or None, default=200
@@ -299,9 +299,9 @@ class MLPGraftingClassifierCV(CrossValidatedClasses, MLPGraftingCV):
         What L0 counts. With "feature", as in equation (6) of the paper, further connections of a
         selected feature are free, and growth may continue up to a limit.
     look_ahead : int, default=5
-        Largest number of inputs that are tested jointly, to detect interactions. Orders that would
-        take too long for the number of features and samples are skipped. 1: the gradient test of
-        the paper only.
+        Largest number of inputs that are tested jointly, to detect interactions; more than three
+        only while no smaller set helps. Orders that would take too long for the number of features
+        and samples are skipped. 1: the gradient test of the paper only.
     max_hidden : int or None, default=50
         Maximum number of hidden units.
     max_connections : int or None, default=200

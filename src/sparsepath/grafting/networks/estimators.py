@@ -181,9 +181,9 @@ class MLPGraftingRegressor(ScaledNumbers, MLPGrafting):
         What L0 counts. With "feature", as in equation (6) of the paper, further connections of a
         selected feature are free, and growth may continue up to a limit.
     look_ahead : int, default=5
-        Largest number of inputs that are tested jointly, to detect interactions. Orders that would
-        take too long for the number of features and samples are skipped. 1: the gradient test of
-        the paper only.
+        Largest number of inputs that are tested jointly, to detect interactions; more than three
+        only while no smaller set helps. Orders that would take too long for the number of features
+        and samples are skipped. 1: the gradient test of the paper only.
     max_hidden, max_connections, max_features : int or None, default=50, 200, None
         Limits of the growth.
     selection : {"gradient", "bound"}, default="gradient"
@@ -274,9 +274,9 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
         What L0 counts. With "feature", as in equation (6) of the paper, further connections of a
         selected feature are free, and growth may continue up to a limit.
     look_ahead : int, default=5
-        Largest number of inputs that are tested jointly, to detect interactions. Orders that would
-        take too long for the number of features and samples are skipped. 1: the gradient test of
-        the paper only.
+        Largest number of inputs that are tested jointly, to detect interactions; more than three
+        only while no smaller set helps. Orders that would take too long for the number of features
+        and samples are skipped. 1: the gradient test of the paper only.
     max_hidden : int or None, default=50
         Maximum number of hidden units.
     max_connections : int or None, default=200

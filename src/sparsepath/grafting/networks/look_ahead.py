@@ -15,8 +15,9 @@ The gain of a pair is the sum over the four products of degrees one and two; tha
 is of degree two (the gradient test covers degree one); that of three or more inputs is of degree
 one. All pairs at once are four products of matrices; sets of order q are products of those of the
 order below: C(n, q) m multiplications, in single precision. Orders that would need more than
-``MOST_WORK`` multiplications are skipped. Ranks make the gain independent of the scale and robust
-to heavy tails of the inputs.
+``MOST_WORK`` multiplications are skipped. Sets of more than ``FEW_INPUTS`` are tried only while no
+smaller set is significant. Ranks make the gain independent of the scale and robust to heavy tails
+of the inputs.
 
 **Significance.** Without any effect, N (sum s r q)^2 / sum s r^2 is approximately chi-squared,
 where N is the number of samples; sums over products have as many degrees of freedom as products. A
@@ -49,6 +50,9 @@ from sparsepath.system.arrays import Floats
 Singles = NDArray[np.float32]
 
 MOST_WORK = 2e10  # multiplications of one order
+FEW_INPUTS = (
+    3  # as good as always trying all orders, in 0.8 of the time (docs/benchmarks/nonlinear.md)
+)
 ONCE_BY_CHANCE = 0.01
 BEST_SETS = 3  # of each order that are tried
 SET_STRIP = 512  # products of one half of a set that are held at once
@@ -125,6 +129,8 @@ class Scout:
         n = len(self.usable)
         r = slopes.astype(np.float32)
         for order in self.orders:
+            if out and order > FEW_INPUTS:
+                break
             freedom = 4 if order == 2 else 1
             least = noise * float(chdtri(freedom, ONCE_BY_CHANCE / _subsets(n, order)))
             for square, subset in self._order(order, r):
