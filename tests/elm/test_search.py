@@ -228,29 +228,17 @@ def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed, rows, mo
                 assert error >= (0.999 if other < size else 0.9) * best.at[other].key[0]
 
 
-def test_of_many_features_those_listed_and_those_alike_are_tried(monkeypatch):
-    random = np.random.default_rng(0)
-    X = random.standard_normal((60, 8))
-    X[:, 5] = X[:, 0] + 0.1 * random.standard_normal(60)
-    pool = Pool(standardise(X)[0], Target(X[:, :1]), draw_neurons(5, 8, "tanh", random), 1e-6)
-    scores = {(0,): 5.0, (0, 1): 3.0, (0, 2): 3.5, (1, 5): 1.0, (1, 4): 2.0}
+def test_of_many_features_those_listed_are_tried(monkeypatch):
+    pool = pool_of(xor_like(40, 8, random_state=0))
+    scores = {(0,): 5.0, (0, 1): 3.0, (0, 2): 3.5, (1, 5): 1.0}
     give_scores(monkeypatch, made_up(scores, 8))
     monkeypatch.setattr(SwapSearch, "_with_pairs", lambda search, level: [])
-    monkeypatch.setattr("sparsepath.elm.subsets.LISTED", 1)
-
-    like = SwapSearch._like
-
-    def pair(alike):
-        monkeypatch.setattr(SwapSearch, "_like", lambda *of: like(*of)[: alike + 1])
+    for listed, pair in ((1, (0, 1)), (7, (1, 5))):
+        monkeypatch.setattr("sparsepath.elm.subsets.LISTED", listed)
         with Threads(1) as threads:
             found = SwapSearch(pool, [], range(8), 2, threads)
-            return found.run().at[2].subset, found.listed[2]
-
-    # 5 is like 0, so it takes its place beside 1; 4, which is like nothing, is not tried there.
-    assert pair(1) == ((1, 5), (0, 1))
-    assert pair(0) == ((0, 1), (0, 1))
-    monkeypatch.setattr("sparsepath.elm.subsets.LISTED", 7)
-    assert pair(0)[0] == (1, 5)
+            assert found.run().at[2].subset == pair
+        assert found.listed[2][:2] == (0, 1)
 
 
 def test_a_search_with_patience_ends_when_sizes_gain_nothing(monkeypatch):

@@ -12,9 +12,8 @@ explain its residuals.
 
 If there are many features, most are useless, so not every subset is combined with every feature.
 Only the best subset of a size is, which ranks the features for the next size. The other subsets use
-the first features of that ranking and, for exchanges, also those most correlated with the removed
-one. With up to twenty features, all are used. Unless a size was requested, a path ends when several
-sizes in a row have gained nothing.
+the first features of that ranking. With up to twenty features, all are used. Unless a size was
+requested, a path ends when several sizes in a row have gained nothing.
 
 Subsets are evaluated in three stages, each for the best few of the previous one:
 
@@ -46,12 +45,14 @@ SCALINGS = (0.1, 0.2, 0.5, 1.0)
 # Subsets of a size that the next is grown from, features of a subset that are exchanged, subsets
 # that pass a stage.
 FEW = 5
-LISTED = 20  # features that are tried: so many by rank, and so many like the one taken out
+LISTED = 20  # features that are tried, by rank
 PAIRS_OF = 400  # features of which all pairs are ranked: those that are best alone
 GAINED = 0.99  # of the least score: what is less is a gain
 FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
-NEAR = 1.1  # times the error of the best of its size: a subset that passes a stage
+# Times the error of the best of its size: a subset that passes a stage. Without this bound a search
+# takes 1.15 times as long, with errors 1.1 % larger (standard error 1.3).
+NEAR = 1.1
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 
 
@@ -100,7 +101,6 @@ class SwapSearch:
         self.scalings: dict[int, tuple[float, ...]] = {}  # by size
         self.typical: dict[int, tuple[float, ...]] = {}  # by size: those of the first stage
         self.listed: dict[int, tuple[int, ...]] = {1: self.features}  # to be tried, by size
-        self._alike: dict[int, list[int]] = {}
         self.seen: dict[Subset, Candidate] = {}  # with the error of the first few neurons
         self.known: dict[Subset, Candidate] = {}  # some of them, with the error of all its neurons
         self.steady: dict[Subset, Candidate] = {}  # some of these, with the mean error of all pools
@@ -177,13 +177,11 @@ class SwapSearch:
             pairs = self._with_pairs(level)
             self._admit(pairs)
             changed |= self._look(pairs)
-        rests = {tuple(i for i in subset if i != left): left for left in subset}
-        few = list(rests)
+        few = [tuple(i for i in subset if i != left) for left in subset]
         if level > 1:
             changed |= self._look(few)
-            few = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:FEW]
-        tried = ((rest, {*self.listed[level], *self._like(rests[rest])}) for rest in few)
-        exchanged = [other for rest, features in tried for other in self._larger(rest, features)]
+            few = sorted(few, key=lambda rest: (self.seen[rest].key, rest))[:FEW]
+        exchanged = [other for rest in few for other in self._larger(rest, self.listed[level])]
         return changed | self._look(exchanged)
 
     def _grown(self, size: int) -> list[Subset]:
@@ -225,16 +223,6 @@ class SwapSearch:
         self.seen |= self._judged(self.first, unseen)
         order = sorted(larger, key=lambda other: (self.seen[other].key, other))
         self.listed[len(subset) + 1] = (*subset, *(larger[other] for other in order[:LISTED]))
-
-    def _like(self, i: int) -> list[int]:
-        """Return the features most correlated with one."""
-        if i not in self._alike:
-            rows = self.sample.XT[list(self.features)]
-            size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            alike = np.abs(rows @ self.sample.XT[i]) / np.where(size > 0, size, 1.0)
-            order = np.argsort(-alike, kind="stable")[: LISTED + 1]
-            self._alike[i] = [self.features[k] for k in order]
-        return self._alike[i]
 
     @staticmethod
     def _larger(subset: Subset, features: Iterable[int]) -> list[Subset]:

@@ -125,7 +125,7 @@ class Scout:
         ``slopes`` holds s_t r_t of one output, ``curvature`` is sum_t s_t h_t.
         """
         noise = float(slopes @ (slopes / self.s)) / self.count
-        out = []
+        out: list[tuple[float, tuple[int, ...]]] = []
         n = len(self.usable)
         r = slopes.astype(np.float32)
         for order in self.orders:
