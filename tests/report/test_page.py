@@ -110,6 +110,18 @@ def test_what_is_told_of_each_feature():
         assert mean == pytest.approx(y.mean(), abs=2e-3)
 
 
+def test_weights_of_models_of_a_logarithm_are_not_in_units_of_the_target():
+    X, _ = problem(150, 6)
+    y = np.random.default_rng(5).poisson(np.exp(1 + X[:, 0]))
+    model = SparseRLSRegressor(loss="poisson", choose=1, validation=None).fit(X, y)
+    told = summary(model.path_, title="", answer=[], chosen=1, model=model, seen=Seen(X, y))
+    assert not told["by_target"]
+    coef = model.path_.model(1).formula().slopes[0, 0]
+    np.testing.assert_allclose(told["weights"][1], [coef * X[:, 0].std()], rtol=1e-9)
+    [start] = {each["start"] for name, each in told["starts"].items() if name == "x0"}
+    assert start == float(f"{start:.4g}")
+
+
 def test_the_increase_without_a_feature_has_the_class_weights():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((300, 6))

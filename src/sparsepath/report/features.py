@@ -100,13 +100,20 @@ def weights(path: SelectionPath, size: int, columns: Made, y: NDArray[Any]) -> l
         return None
     slope = dict(zip(formula.columns.tolist(), formula.slopes[:, 0] / formula.scale, strict=True))
     b = np.array([slope.get(int(place), 0.0) for place in columns.places])
-    scale = float(y.std()) if y.dtype.kind in "iuf" and y.ndim == 1 else 1.0
+    numbers = y.dtype.kind in "iuf" and y.ndim == 1 and not has_link(path)
+    scale = float(y.std()) if numbers else 1.0
     found = []
     for i in path.subset(size):
         mine = columns.of == i
         sign = 1.0 if i in columns.parted else np.sign(b[mine][0])
         found.append(float(sign * (columns.Z[:, mine] @ b[mine]).std() / (scale or 1.0)))
     return found
+
+
+def has_link(path: SelectionPath) -> bool:
+    """Whether the models have another scale than the target, such as its logarithm."""
+    formula = path.model(path.sizes[-1]).formula() if path.models else None
+    return formula is not None and formula.link != "identity"
 
 
 def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, Any] | None:

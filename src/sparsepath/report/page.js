@@ -217,7 +217,7 @@
 
   function explain() {
     const lines = [];
-    if (data.weights) lines.push(`Weight: standardised coefficient (coefficient × standard deviation of the feature${data.classes || data.survival ? "" : " ÷ standard deviation of the target"}).`);
+    if (data.weights) lines.push(`Weight: standardised coefficient (coefficient × standard deviation of the feature${data.by_target ? " ÷ standard deviation of the target" : ""}).`);
     if (data.rises) lines.push(data.rises.refitted
       ? `Increase without it: by how many percent the ${data.rises.kind} increases if the feature is removed and the others are refitted, for the recommended size. The search used these rows.`
       : `Increase without it: increase of the ${data.rises.kind} if the feature is fixed at its mean, without refitting, for the recommended size. The model was fitted to these rows.`);

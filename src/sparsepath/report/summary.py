@@ -24,10 +24,11 @@ starts
     For the features a typical value and the range of the data.
 units
     Of the features, empty where unknown.
-weights, rises, alike, sketches, classes, target, survival
+weights, by_target, rises, alike, sketches, classes, target, survival
     What ``features.py`` and ``sketches.py`` find in the data, where these are at hand: weights per
-    size like ``coef``, the rise of the error for the features of the chosen size, what is like a
-    feature and its picture for each of ``features``; the classes, or the range of the target.
+    size like ``coef``, and whether they are in standard deviations of the target; the increase of
+    the error without each feature of the chosen size; columns that are like a feature, and a
+    picture of each of ``features``; the classes, or the range of the target.
 columns
     Columns that take no part, or are to be looked at twice, by reason.
 frequencies, stand_ins, stability, null
@@ -50,7 +51,7 @@ import numpy as np
 from sparsepath.assessment.honest import COMPLEMENTS, FIGURES
 from sparsepath.errors import SparsepathError
 from sparsepath.path.selection_path import SelectionPath
-from sparsepath.report.features import Seen, alike, computed_columns, rises, weights
+from sparsepath.report.features import Seen, alike, computed_columns, has_link, rises, weights
 from sparsepath.report.figures import by_size
 from sparsepath.report.sketches import classes_of, rate_of, sketch
 from sparsepath.system.number_format import brief
@@ -158,6 +159,7 @@ def _in_the_data(
         near, far = 0.0, HIGH_RATE * rate_of(some.y)
     return {
         "weights": [None if each is None else _numbers(each) for each in weighed],
+        "by_target": numbers and not has_link(path),
         "rises": rises(model, path, chosen, seen),
         "alike": alike(some.X, path.feature_names, drawn),
         "sketches": [sketch(some.X, i, some.y, classes) for i in drawn],
@@ -207,6 +209,15 @@ def _shown(path: SelectionPath, model: Any) -> dict[str, Any]:
     }
 
 
+def _short(value: float) -> float:
+    """Round to four significant digits, but no whole digit away.
+
+    >>> _short(-0.0088158149), _short(90210.0), _short(123456.7)
+    (-0.008816, 90210.0, 123457.0)
+    """
+    return float(f"{value:.{max(4, len(str(int(abs(value)))))}g}")
+
+
 def _starts(path: SelectionPath, features: Sequence[int], X: Any) -> dict[str, Any]:
     """Return for each feature a typical value, and the range of the data."""
     found: dict[str, Any] = {}
@@ -233,7 +244,7 @@ def _starts(path: SelectionPath, features: Sequence[int], X: Any) -> dict[str, A
             known = np.asarray(values, dtype=np.float64)
             known = known[~np.isnan(known)]
             if len(known):
-                start = float(np.quantile(known, 0.5, method="nearest"))
+                start = _short(float(np.quantile(known, 0.5, method="nearest")))
                 found[name] = {
                     "start": start,
                     "low": float(known.min()),
