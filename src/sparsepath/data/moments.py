@@ -1,4 +1,4 @@
-r"""Sums of products over the rows, from one pass: what searches on passes begin with.
+r"""Sums of products over the rows, from one pass: the first step of searches in passes.
 
 With s a shift near the means (those of the first rows) and x the columns less s, the pass takes
 
@@ -12,8 +12,8 @@ as the model sees them follow from M without the rows:
 
     sum w (x - d)(x - d)'  =  M_xx - d M_1x - M_x1 d' + M_11 d d',
 
-and because s is near the means, little is lost by it. What else there is to know of all rows
-(counts, numbers that are no numbers, the fingerprint) comes with the same pass.
+and because s is near the means, few digits are lost. Other statistics of all rows (counts, invalid
+numbers, the fingerprint) are computed in the same pass.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,16 +1,16 @@
-"""The penalty by leave-one-out on all features, as Pahikkala et al. (section 4.2) choose it.
+"""The penalty by leave-one-out with all features, as in Pahikkala et al. (section 4.2).
 
 One eigendecomposition serves every penalty. With X = Q S V' and shrinkage d = S^2 / (S^2 + alpha)
 
     r = y - Q (d * Q'y)        p = p0 - (Q * Q) d        leave-one-out residual  r_j / p_j
 
 where p0 = 1 less the intercept's share. The smaller of X'X and XX' is decomposed; rows of Q are
-formed a few at a time and never kept. "All features" are the candidates: columns that no model may
-have say nothing about the penalty.
+formed a few at a time and never kept. "All features" means all candidates; forbidden columns have
+no influence on the penalty.
 
 For data that are read in passes X'X and X'y are known from the first pass, and with them the
-spectrum, V and Q'y = S^-1 V'X'y. One further pass makes the rows of Q = X V S^-1 and judges every
-penalty.
+spectrum, V and Q'y = S^-1 V'X'y. One further pass computes the rows of Q = X V S^-1 and evaluates
+every penalty.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What the columns of a table are, and the columns of numbers that are made of them.
+"""The kinds of table columns, and the numeric columns derived from them.
 
 ===========  ==============================================================================
 kind         columns of numbers
@@ -13,10 +13,10 @@ date         year, month, day, weekday (1: Monday), and hour if there are times 
              linear
 ===========  ==============================================================================
 
-Where missing values are allowed, the median, or the commonest value, stands for them; with
-"indicator" a further column says where they were. Values of a category that have no indicator,
-because they are rare or were never seen, count as none of the others. A column without any
-value, all of it or what a fold has of it, is a category of no values: no column is made of it.
+If missing values are allowed, they are replaced by the median or the most frequent value; with
+"indicator", an additional column marks them. For values of a category without an indicator (rare or
+new values), all indicators are zero. A column without values, in all rows or in those of a fold, is
+a category without values and gives no numeric column.
 """
 
 import math

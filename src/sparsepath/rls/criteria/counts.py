@@ -4,15 +4,15 @@ zero_one   one target, y = +-1: the prediction f = y - e has the other sign, tha
            T targets (class against rest): the own class does not win, r_own - min_others r >= 2 p g
 balanced   zero_one with v = g^2 / (number of classes * sum of g^2 over the sample's class)
 
-A score that beats its rivals by no more than a ``blur`` is no decision, and the class is the first
-of those that are equal, as in ``predict``: what should be equal must not be separated by rounding.
-So a rival that comes before the own class wins a tie, and one that comes after loses it. How large
-scores are depends on the units of the columns and on the penalty. A column of squared norm q,
-fitted alone, gives scores of the size of the target times q / (alpha + q) at most, its reach; the
-reach of a model is the sum over its columns, and the blur is a tiny part of that.
+Scores that differ by at most a ``blur`` are tied, and the first of the tied classes is predicted,
+as in ``predict``: rounding must not separate scores that should be equal. So a class before the
+true one wins a tie against it, and a class after it loses. The size of scores depends on the units
+of the columns and on the penalty. A column of squared norm q, fitted alone, gives scores of at most
+the size of the target times q / (alpha + q), its reach. The reach of a model is the sum over its
+columns, and the blur is a tiny fraction of that.
 
-Counts tie often. Ties are broken by the squared loss of the same models, left out in
-the same way: without it the order of the columns would decide (``update.pick``).
+Equal counts are frequent. The squared loss of the same models on the same held-out samples breaks
+these ties; otherwise the order of the columns would decide (``update.pick``).
 """
 
 from functools import reduce

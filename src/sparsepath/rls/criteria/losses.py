@@ -1,14 +1,14 @@
-"""What a search minimises, and what each criterion can.
+"""What a search minimises, and the capabilities of each criterion.
 
 With rows scaled by g = sqrt(sample weight), residuals r (m x T) and p = 1 - leverage, the
 leave-one-out residual of sample j is e_j = r_j / (p_j g_j). A loss turns e_j into a number; the
 criterion is its mean with weights v_j that sum to one. ``Loss.weighted`` returns v_j * loss_j
-directly, in a form in which a sample of weight zero does no harm. Over the test parts of splits p
-is one and the rest is the same.
+directly, in a form that is valid for samples of weight zero. Over the test parts of splits, p is
+one; everything else is the same.
 
-A finder knows no criterion by its name. It asks what the criterion can, and evaluates everybody
-where there is no short-cut; the compiled form of a criterion comes with it (``kernel``), so that
-none is ever scored as another. ``table.py`` has the names.
+Searches do not depend on the name of a criterion, only on its capabilities, and evaluate all
+candidates if there is no short-cut. Each criterion names its compiled loop (``kernel``), so that no
+criterion can be evaluated as another one. ``table.py`` has the names.
 """
 
 import operator
