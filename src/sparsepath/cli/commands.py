@@ -264,7 +264,7 @@ def compare(arguments: Any) -> None:
 
 
 @command(
-    [MODEL, ("data", "DATA", f"{DATA_FILES}, with the columns the model uses.")],
+    [MODEL, ("data", "DATA", f"{DATA_FILES}. Needs the columns of the model.")],
     f"out-table true-values event id rank-by rows size {FILE_FORMAT} json quiet",
     examples(
         "predict result/model.json new.csv",
@@ -392,7 +392,7 @@ def run(arguments: Any) -> None:
 
 @command(
     [("data", "DATA", "A file, folder or pattern: 'data/*.parquet'.")],
-    "target method=greedy-rls max-features cv=loo validation no-validation null stability drop "
+    "target method=greedy-rls max-features cv validation no-validation null stability drop "
     "rows missing=error dates=error sheet memory json",
     examples(
         "plan data.csv --target price",
@@ -404,8 +404,8 @@ def run(arguments: Any) -> None:
 def plan(arguments: Any) -> None:
     """Estimate the run time of select before it runs.
 
-    For data in memory by one search and a few of its repetitions; for data that are read in passes
-    by the speed of the first rows.
+    The search does not run: its time follows from the shape of the data, or, for data that are read
+    in passes, from the speed of reading the first rows.
     """
     validation = _validation(arguments)
     from sparsepath.assessment import plan as plan_in_memory
@@ -416,7 +416,7 @@ def plan(arguments: Any) -> None:
     data, cv = arguments.data, arguments.cv
     spec = _input_spec(data, arguments)
     if not reading.needs_passes(data, arguments.memory, None):
-        given = {"max-features": arguments.max_features, "cv": None if cv == "loo" else cv}
+        given = {"max-features": arguments.max_features, "cv": cv}
         given = {name: value for name, value in given.items() if value is not None}
         problem = reading.read(spec)
         model = build(problem, SelectionRequest(arguments.method, given, validation=validation))

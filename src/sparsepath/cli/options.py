@@ -394,7 +394,7 @@ def _as_click(
     else:
         kind = ValueType(option.kind, option.values)
         given |= {"metavar": option.metavar, "type": kind, "required": option.required}
-    shown = option.shown or default
+    shown = default or option.shown
     return GroupedOption(
         flags, group=group, of_method=of_method, help=option.help, shown=shown, **given
     )
