@@ -364,7 +364,7 @@ def test_a_late_worker_and_a_lost_scheduler(tmp_path):
 
     parts = da.from_array(X, chunks=(500, -1)), da.from_array(y, chunks=500)
     model = SparseRLSRegressor(**given, callback=stop, checkpoint=checkpoint)
-    with pytest.raises(ClusterError, match="start again, with the same checkpoint"):
+    with pytest.raises(ClusterError, match="resume with the same checkpoint"):
         model.fit(*parts)
     late.join()
     with (
