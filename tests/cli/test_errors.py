@@ -128,9 +128,11 @@ def test_options(run: Run, broken: Path, options: str, words: list[str]) -> None
 
 def test_a_checkpoint_that_is_none_is_left_alone(run: Run, broken: Path) -> None:
     good = broken / "good.csv"
-    done = run("select", good, "--target", "y", "--checkpoint", good)
-    refused(done, "not a readable checkpoint")
-    assert good.read_text() == GOOD
+    other = broken / "other.csv"
+    other.write_text(GOOD)
+    for file, why in ((good, "it is the input file"), (other, "not a readable checkpoint")):
+        refused(run("select", good, "--target", "y", "--checkpoint", file), why)
+        assert file.read_text() == GOOD
 
 
 def test_infinite_weights_are_named_as_what_they_are(run: Run, tmp_path: Path) -> None:
