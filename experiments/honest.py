@@ -157,6 +157,9 @@ SMALL = {
         labels(150, 10),
         lambda: AutoSelectorClassifier(time_budget=1),
     ),
+    'alpha="auto", squared error, 40 x 10': (numbers(40, 10), SparseRLSRegressor),
+    'alpha="auto", two classes, log loss, 40 x 10': (labels(40, 10), SparseRLSClassifier),
+    'alpha="auto", two classes, log loss, 100 x 20': (labels(100, 20), SparseRLSClassifier),
 }
 
 
@@ -180,6 +183,8 @@ def small(name, seeds):
             wrong = np.mean((scores > 0) != (t == 1))
             searched = scores - model._offsets[record.size][0]  # those whose squares are estimated
             true = wrong if model.loss == "zero_one" else np.mean((2 * t - 1 - searched) ** 2)
+            if record.measure == "log loss":
+                true = -np.log(model.predict_proba(T)[np.arange(len(t)), t]).mean()
             rates = [record.figures["error_rate"], wrong, record.figures["auc"], area(scores, t)]
         elif isinstance(model, AutoSelectorClassifier):
             true = np.mean(model.predict(T) != t)

@@ -120,3 +120,15 @@ def test_a_case_that_ends_its_process_is_a_fault(fuzz, tmp_path, monkeypatch):
     counts, faults = fuzz.summary(tmp_path)
     assert counts == {"done": 4, "fault": 1}
     assert faults == ["2: process: more than 60 s of CPU"]
+
+
+def test_a_run_that_is_stopped_records_no_fault(fuzz, tmp_path, monkeypatch):
+    monkeypatch.setattr(sparsepath.cli, "main", lambda arguments: 143)
+    with pytest.raises(SystemExit):
+        fuzz.fault_of(fuzz.Case(0, tmp_path, ["select", "data.csv"]))
+    script = tmp_path / "worker.py"
+    script.write_text("import sys\nsys.exit(143)\n")
+    monkeypatch.setattr(fuzz, "__file__", str(script))
+    with pytest.raises(SystemExit):
+        fuzz.watch(0, 5, tmp_path)
+    assert fuzz.summary(tmp_path)[1] == []

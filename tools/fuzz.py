@@ -43,6 +43,7 @@ from sparsepath.methods import METHODS
 CPU_SECONDS = 60  # for one case
 ADDRESS_SPACE = 16 << 30  # bytes that a worker may map
 CHUNK = 500  # cases of a worker process
+STOPPED = 143  # exit code after SIGTERM, as of ``timeout``: the case will be run again
 BYTES_LIMIT = 1 << 20  # of a file that a case makes
 
 NUMBERS = [
@@ -649,6 +650,8 @@ def fault_of(case: Case) -> tuple[int | None, str]:
     out, err = caught.texts
     if raised:
         return code, raised
+    if code == STOPPED:
+        sys.exit(code)
     if code not in (0, 2):
         return code, f"exit code {code}"
     if "Traceback (most recent" in out + err or re.search(r"\.py:\d+: \w*Warning", err):
@@ -722,6 +725,8 @@ def watch(low: int, high: int, results: Path) -> None:
             return
         command = [sys.executable, __file__, "--work", str(low), str(high), "--out", str(results)]
         code = subprocess.run(command, check=False).returncode
+        if code == STOPPED:
+            sys.exit(code)
         now = len(log.read_text().splitlines()) if log.exists() else 0
         if code and now < high - low:
             why = (
