@@ -101,3 +101,20 @@ def test_targets_beyond_floating_point():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.raises(InputError, match="whole numbers beyond the range"):
         SparseRLSRegressor(2).fit(X, np.array([10**400, 1] * 15, dtype=object))
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_columns_of_the_same_name(library, tmp_path):
+    table = pd.DataFrame(X, columns=list("abcb"))
+    model = SparseRLSRegressor(2, validation=None).fit(table.iloc[:, :3], y)
+    model.save_model(tmp_path / "model.json")
+    saved = sparsepath.load_model(tmp_path / "model.json")
+    if library == "pyarrow":
+        arrow = pytest.importorskip("pyarrow")
+        table = arrow.Table.from_arrays(
+            [arrow.array(X[:, j]) for j in range(4)], names=list("abcb")
+        )
+    for use in (saved.predict, lambda X: model.fit(X, y)):
+        with pytest.raises(InputError) as error:
+            use(table)
+        assert str(error.value) == "X has more than one column of the same name: 'b'."

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
+from sparsepath.system.frames import frame_of
 
 NAMED_AT_MOST = 5
 LARGEST_WEIGHT = 1e100  # whose square, times the number of samples, is a number
@@ -120,10 +121,7 @@ def _refuse_text(X: Any) -> None:
         return
     import narwhals as nw
 
-    try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise InputError(f"X has two columns of the same name: {error}") from error
+    frame = frame_of(X)
     if not isinstance(frame, nw.DataFrame):
         return
     text = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 from sparsepath.system.arrays import Floats
+from sparsepath.system.frames import frame_of
 from sparsepath.tables.dates import DateFormats
 from sparsepath.tables.features import RawColumn, infer_type
 
@@ -119,10 +120,7 @@ def _frame(X: Any) -> Any:
         return None
     import narwhals as nw
 
-    try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise InputError(f"X has two columns of the same name: {error}") from error
+    frame = frame_of(X)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
