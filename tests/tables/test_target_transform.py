@@ -115,4 +115,4 @@ def test_command_line(run, tmp_path):  # noqa: F811
     model.fit(TABLE, TARGETS["log"])
     assert np.allclose(json.loads(predicted.out)["prediction"], model.predict(TABLE), rtol=1e-9)
     TABLE.assign(y=LINE - 4).to_csv(tmp_path / "t.csv", index=False)
-    refused(run("select", *given, "--transform-target", "log"), "--transform-target 'log' needs")
+    refused(run("select", *given, "--transform-target", "log"), "--transform-target log needs")
