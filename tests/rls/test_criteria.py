@@ -24,7 +24,7 @@ from sparsepath import InputError, SelectionPath, SparseRankRLS, SparseRLSClassi
 from sparsepath import SparseRLSRegressor as Regressor
 from sparsepath.errors import FileError
 from sparsepath.methods import METHODS, OPTIONS
-from sparsepath.methods.method import OF_COUNTS
+from sparsepath.methods.method import OF_COUNTS, OF_MARGINS
 from sparsepath.rls import Huber, LogCosh, ResidualLoss, rls_state
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import Squared
@@ -183,7 +183,10 @@ class Halved(Squared):
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        ("hubert", "use one of squared, absolute, huber, log_cosh, or a ResidualLoss"),
+        (
+            "hubert",
+            "use one of squared, absolute, huber, log_cosh, poisson, gamma, tweedie, or",
+        ),
         (Huber, "use one of squared"),
         (np.square, "use one of squared"),
         (Nameless(), "Nameless lacks a name"),
@@ -231,10 +234,11 @@ def test_the_command_line_has_the_same_losses():
     def typed(table):
         return {name.replace("_", "-") for name in table}
 
-    assert set(OPTIONS["loss"].values) == typed({**CLASSES, **QUERIES}) | set(OF_COUNTS)
+    more = {*OF_COUNTS, *OF_MARGINS}
+    assert set(OPTIONS["loss"].values) == typed({**CLASSES, **QUERIES}) | more
     told = METHODS["greedy-rls"].losses
     assert {task: set(names) for task, names in told.items()} == {
-        "regression": typed(NUMBERS),
+        "regression": typed(NUMBERS) | set(OF_COUNTS),
         "classification": typed(CLASSES),
     }
 
