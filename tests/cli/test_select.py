@@ -47,7 +47,8 @@ def test_every_format_gives_the_path_of_the_estimator(run: Run, files, diabetes,
 
 
 def test_output_says_what_was_done_and_what_to_use(run: Run, files) -> None:
-    done = run("select", files["csv"], "--target", "progression", "--choose", 4, "--verbose")
+    asked = ("--target", "progression", "--method", "greedy-rls")
+    done = run("select", files["csv"], *asked, "--choose", 4, "--verbose")
     assert done.code == 0
     assert done.err == ""
     lines = done.out.splitlines()
@@ -316,7 +317,8 @@ def test_progress_is_shown_on_a_terminal_after_a_moment(monkeypatch) -> None:
 
 def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
     monkeypatch.setattr("sparsepath.cli.select.LONG", 0.0)
-    done = run("select", files["csv"], "--target", "progression")
+    asked = ("--target", "progression", "--method", "greedy-rls")
+    done = run("select", files["csv"], *asked)
     assert "442 rows x 10 columns" in done.err
     assert "10 steps" in done.err
     assert "--max-features" in done.err

@@ -101,9 +101,9 @@ def forward(frame, y, new, most, missing):
 def test_preparation_is_learnt_within_the_folds(missing):
     frame, y = table(40)
     folds = KFold(3, shuffle=True, random_state=1)
-    model = TableSelector(
-        SparseRLSRegressor(2, standardize=True), missing=missing, validation=folds
-    ).fit(frame, y)
+    model = TableSelector(SparseRLSRegressor(2, alpha=1.0), missing=missing, validation=folds).fit(
+        frame, y
+    )
     chosen, _ = forward(frame, y, frame, 2, missing)
     assert list(model.path_.names(2)) == chosen
     off = np.zeros((len(y), 3))

@@ -70,6 +70,11 @@ class Calibration:
         """Return scores by size, with the offsets added."""
         return {size: out + b for (size, out), b in zip(outputs.items(), self.offsets, strict=True)}
 
+    def logits(self, outputs: Mapping[int, Floats]) -> dict[int, Floats]:
+        """Return log odds by size."""
+        moved = self.moved(outputs).items()
+        return {size: a * out for (size, out), a in zip(moved, self.slopes, strict=True)}
+
     def logs(self, outputs: Mapping[int, Floats]) -> list[Floats]:
         """Return log probabilities for every size."""
         moved = self.moved(outputs).values()
@@ -94,6 +99,13 @@ class CrossFittedCalibration:
         """Return the scores of all parts, with the offsets of each added."""
         return [
             (test, one.moved(outputs))
+            for (test, outputs), one in zip(parts, self.of_parts, strict=True)
+        ]
+
+    def logits(self, parts: Sequence[Part]) -> list[Part]:
+        """Return the log odds of all parts, by the calibration of each."""
+        return [
+            (test, one.logits(outputs))
             for (test, outputs), one in zip(parts, self.of_parts, strict=True)
         ]
 

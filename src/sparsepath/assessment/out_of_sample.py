@@ -71,13 +71,17 @@ class Ways(Protocol):
 
     estimators: Mapping[Any, Any]  # those to be searched with in every part, by name
     names: Sequence[Any]  # of the ways, the preferred one first
-    # Of outputs that are logarithms of odds, whatever the search minimises; None: see metric_of.
+    # By which the ways are judged; None: see metric_of.
     metric: Metric | None
 
     def outputs(
         self, name: Any, found: RepetitionResult, train: Rows, test: Rows
     ) -> Mapping[Any, Mapping[int, Floats]]:
         """Return, for every way based on one of the searches, the outputs of its models by size."""
+        ...
+
+    def are_logits(self, name: Any, metric: Metric) -> bool:
+        """Return whether the outputs of a way are logarithms of odds; others are calibrated."""
         ...
 
 
@@ -94,6 +98,9 @@ class SingleProcedure:
         self, name: Any, found: RepetitionResult, train: Rows, test: Rows
     ) -> Mapping[Any, Mapping[int, Floats]]:
         return {None: found.outputs(test)}
+
+    def are_logits(self, name: Any, metric: Metric) -> bool:
+        return metric == METRICS["logistic"]
 
 
 @dataclass(eq=False)
@@ -124,6 +131,7 @@ class _EvaluatedWay:
     parts: list[Part]
     losses: list[tuple[Rows, Floats]]  # of every part
     calibration: CrossFittedCalibration
+    logits: bool  # outputs are logarithms of odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +144,6 @@ class _Evaluation:
     weights: Floats  # (n,): as given
     clusters: Rows
     folds: int  # of one assignment
-    logits: bool  # outputs are logarithms of odds
 
     @cached_property
     def class_weights(self) -> Floats:
@@ -148,7 +155,7 @@ class _Evaluation:
         return class_weighted(wanted, truth.classes, truth.index, self.weights)
 
     def evaluate(
-        self, of: _HeldOutOutputs, sizes: Sequence[int] | None, own: int | None
+        self, of: _HeldOutOutputs, sizes: Sequence[int] | None, own: int | None, *, logits: bool
     ) -> _EvaluatedWay:
         """Return the losses of one way; ``sizes`` and ``own`` as in ``held_out_losses``."""
         parts, truth, usual = of.parts, self.truth, of.own_size()
@@ -158,9 +165,12 @@ class _Evaluation:
         if sizes is None:
             sizes = sorted({size for _, outputs in parts for size in outputs})
         parts = [(test, fill_sizes(outputs, sizes)) for test, outputs in parts]
-        calibration = self._calibration(parts)
+        calibration = self._calibration(parts, logits=logits)
         decided = calibration.moved(parts)
-        by_part = self._losses(decided if self.metric.decides else parts)
+        judged = decided if self.metric.decides else parts
+        if self.metric == METRICS["logistic"]:
+            judged = calibration.logits(parts)
+        by_part = self._losses(judged)
         losses = _mean_losses(by_part, len(self.weights))
         counted = ~np.isnan(losses[:, 0])
         held_out = HeldOutLosses(
@@ -174,7 +184,7 @@ class _Evaluation:
             own=own,
             subsets=tuple(of.subsets),
         )
-        return _EvaluatedWay(held_out, parts, by_part, calibration)
+        return _EvaluatedWay(held_out, parts, by_part, calibration, logits)
 
     def complete(self, way: _EvaluatedWay, *, at_random: bool) -> HeldOutLosses:
         """Return the losses of the chosen way, with everything that is only needed once."""
@@ -182,7 +192,7 @@ class _Evaluation:
         neighbours, figures = dict[int, float](), found.figures
         if at_random and self.metric != METRICS["concordance"]:
             once = way.parts[: self.folds]
-            neighbours = error_correlation(once, truth, self.clusters, logits=self.logits)
+            neighbours = error_correlation(once, truth, self.clusters, logits=way.logits)
         if figures is not None:
             beneath = getattr(self.estimator, "selector", None) or self.estimator
             threshold = getattr(beneath, "threshold", None)
@@ -195,10 +205,10 @@ class _Evaluation:
             found, neighbours=neighbours, figures=figures, between=between, by_repeat=by_repeat
         )
 
-    def _calibration(self, parts: list[Part]) -> CrossFittedCalibration:
+    def _calibration(self, parts: list[Part], *, logits: bool) -> CrossFittedCalibration:
         estimator, truth = self.estimator, self.truth
         validated = getattr(estimator, "validation", None) is not None
-        if not (has_path(estimator) and is_classifier(estimator) and validated) or self.logits:
+        if not (has_path(estimator) and is_classifier(estimator) and validated) or logits:
             return CrossFittedCalibration.none(parts)
         assert truth.classes is not None
         assert truth.index is not None
@@ -300,7 +310,6 @@ def held_out_losses(
         np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64),
         found.clusters,
         len(found.splits) // found.repeats,
-        logits=scoring == METRICS["logistic"] or ways.metric is not None,
     )
     count = len(next(iter(outputs.values())).parts)
     whole, label = count == len(found.splits), found.label
@@ -310,7 +319,8 @@ def held_out_losses(
     for way in ways.names:
         of = outputs[way]
         path = None if paths is None else paths.get(of.search)
-        one = evaluation.evaluate(of, sizes if path is None else path.sizes, own)
+        logits = ways.are_logits(way, scoring)
+        one = evaluation.evaluate(of, sizes if path is None else path.sizes, own, logits=logits)
         named = replace(
             one.held_out, label=label, whole=whole, way=way, searcher=ways.estimators[of.search]
         )

@@ -73,6 +73,7 @@ class RepetitionResult:
     criterion: str = ""  # what the errors are
     # The size with which the method ended, if it is not for a rule to choose one.
     own: int | None = None
+    model: Any = None  # the fitted estimator; None: a constant, or the search was shared
 
     def subset(self, size: int) -> tuple[int, ...]:
         """Return the columns of the largest model up to this size."""
@@ -185,7 +186,7 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> RepetitionResult
         return _outputs_of(last, model[:-1].transform(part) if first else part, classes)
 
     own = getattr(last, "_own_size", None)
-    return RepetitionResult(subsets, errors, outputs, criterion, own)
+    return RepetitionResult(subsets, errors, outputs, criterion, own, last)
 
 
 def is_plain(y: Floats, repetition: Repetition) -> bool:

@@ -149,7 +149,7 @@ def select(arguments: Any) -> None:
         data, arguments, given.get("weights"), given.get("groups"), arguments.keep_index or named
     )
     request = SelectionRequest(
-        arguments.method or ("greedy-rls" if arguments.event is None else "grafting"),
+        arguments.method or "",
         given,
         arguments.task,
         validation,

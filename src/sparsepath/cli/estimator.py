@@ -27,7 +27,7 @@ from sparsepath.tables.features import MISSING
 class SelectionRequest:
     """Requested selection; ``options`` are those of the method, by name."""
 
-    method: str = "greedy-rls"
+    method: str = ""  # empty: see default_method
     options: Mapping[str, Any] = field(default_factory=dict)
     task: str = "auto"
     # Folds that are held out of the whole procedure; "loo": one row or group at a time; "time":
@@ -54,6 +54,7 @@ class EstimatorSpec:
     calls: int | None  # how often the callback comes; None: unknown
     backward: bool
     notes: tuple[str, ...] = ()
+    method_note: str = ""  # why there is no choice between methods
 
     def folds(self, rows: int, columns: int) -> int:
         """Return the number of held-out parts; of few rows, several assignments to folds."""
@@ -71,7 +72,10 @@ class EstimatorSpec:
 
 def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
     """Build the estimator, or raise an error that says what does not go together."""
-    table, entry = problem.table, METHODS[request.method]
+    table, name, why = problem.table, request.method, ""
+    if not name:
+        name, why = default_method(problem, request)
+    entry = METHODS[name]
     task = _task(problem, request, entry)
     check(entry, task.name, request.options, len(np.unique(problem.y)))
     _refuse(problem, entry, request.options)
@@ -135,7 +139,29 @@ def build(problem: Problem, request: SelectionRequest) -> EstimatorSpec:
         _calls(model, problem, entry, options, steps),
         _is_backward(entry, options),
         tuple(notes),
+        why,
     )
+
+
+def default_method(problem: Problem, request: SelectionRequest) -> tuple[str, str]:
+    """Return the method if none is named, and why it is not the choice between several."""
+    if problem.events is not None:
+        return "grafting", ""
+    single = {
+        "null": request.null,
+        "stability": request.halves,
+        "coefficients": request.resamples,
+        "fdr": request.fdr,
+        "p-values": request.p_values,
+        "lags or --horizon": problem.series is not None,
+        "no-validation": request.validation is None,
+    }
+    options = [name for name, given in single.items() if given]
+    options += sorted(request.options.keys() - METHODS["auto"].options)
+    if not options and not problem.in_passes:
+        return "auto", ""
+    what = f"--{options[0]} needs" if options else "data read in passes need"
+    return "greedy-rls", f"{what} a single method: greedy-rls is used; --method names another."
 
 
 def _in_time(problem: Problem, request: SelectionRequest) -> Any:

@@ -246,7 +246,7 @@ COMMAND_OPTIONS: dict[str, dict[str, CommandOption]] = {
             "NAME",
             "Method, see below.",
             "method",
-            shown="greedy-rls; grafting with --event",
+            shown="auto; greedy-rls for options of a single method; grafting with --event",
             values=(*METHODS,),
         ),
         "methods": CommandOption(

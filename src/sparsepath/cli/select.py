@@ -25,13 +25,13 @@ from sparsepath.assessment.leaks import Suspect, suspects
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.validation import NEIGHBOURS, NEVER_PREDICTED, ON_ROWS_LEFT_OUT
 from sparsepath.cli.estimator import EstimatorSpec, SelectionRequest, build
-from sparsepath.cli.hint import method_hint
 from sparsepath.cli.input import Problem
 from sparsepath.cli.output import ProgressBar, say
 from sparsepath.cli.values import as_command_line
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 from sparsepath.methods import Method
+from sparsepath.methods.auto_selector import summary_of
 from sparsepath.methods.target_transform import SCALES
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.report import column_remarks, figures
@@ -96,15 +96,17 @@ def _announce(
             say(remark.said)
     if not request.quiet and not problem.in_passes and not {"r", "t"} <= request.options.keys():
         _say_cost(problem.table.X, spec, request)
-        if spec.entry.is_choice and hasattr(spec.model, "announcement"):
-            say(f"Note: {spec.model.announcement(problem.table.X)}.")
+        if spec.entry.is_choice:
+            X, _, extras = problem.fit_arguments
+            if said := beneath(spec.model).announcement(X, **extras):
+                say(f"Note: {said}.")
 
 
 def _search(
     problem: Problem, request: SelectionRequest, spec: EstimatorSpec, remarks: list[Remark]
 ) -> Outcome:
     """Fit, and repeat the search on permuted targets and halves as requested."""
-    table, (X, y, extras) = problem.table, problem.fit_arguments
+    table, (X, _, extras) = problem.table, problem.fit_arguments
     model, notes, correlation = _fit(problem, request, spec)
     if isinstance(X, RawTable):
         remarks = [*remarks, *column_remarks.uninformative_columns(model.preparation_)]
@@ -116,9 +118,8 @@ def _search(
     model, rule, notes = _settle(model, spec, notes)
     notes += _scale(model)
     if spec.entry.is_choice:
-        notes.append(model.summary())
-    elif _wants_hint(problem, request):
-        notes += filter(None, [method_hint(model, X, y)])
+        notes.append(summary_of(model))
+    notes += filter(None, [spec.method_note])
     if correlation is not None:
         in_time = spec.model.validation != model.validation
         notes.append(CORRELATED.format(correlation) + (IN_TIME if in_time else AS_THEY_ARE))
@@ -137,7 +138,7 @@ def _search(
         spec.task,
         rule,
         notes,
-        request.method,
+        spec.entry.name,
         remarks,
         known,
         null,
@@ -161,13 +162,6 @@ def _scale(model: Any) -> list[str]:
         f"the {words} of the target is fitted. Errors and predictions are in its own units; "
         "predictions are medians, which for skewed errors lie below the mean."
     ]
-
-
-def _wants_hint(problem: Problem, request: SelectionRequest) -> bool:
-    """Whether nothing but the default was requested, of numbers in memory."""
-    plain = request.method == "greedy-rls" and not request.options and not request.quiet
-    in_memory = not problem.in_passes and not isinstance(problem.table.X, RawTable)
-    return plain and in_memory and problem.groups is None and request.validation == "auto"
 
 
 def _fit(

@@ -1,15 +1,19 @@
 """The method chosen with the size: several methods on the same folds, one honest error.
 
 Linear methods are tried, and nonlinear ones that the time budget allows, by the estimates of the
-estimators (``expected_seconds``). All are repeated on the same outer folds and evaluated there like
-the penalties of ``alpha="auto"`` (``assessment/out_of_sample.py``): every method, and every penalty
-of greedy RLS, is a *way* of doing the procedure. With ``choose="one_se"`` the first way is used
-whose lowest error is within one standard error (paired) of the overall minimum, in an order that
-begins with linear models; with "min" the one with the lowest error. The error is corrected for both
-choices, of the way and of the size. If it is then not clearly below that of the empty model, no
-feature is selected.
+estimators (``expected_seconds``), and whose search on all rows promises a clear gain. All are
+repeated on the same outer folds and judged there as the penalties of ``alpha="auto"`` are
+(``assessment/out_of_sample.py``): every method is a way of doing the procedure, every penalty of
+greedy RLS one of its own. Classifiers are judged by the log loss, of calibrated scores where
+these are no log odds: it finds a signal that error rates of few rows do not show.
+
+With ``choose="one_se"`` the first way is used whose least error is within one standard error of the
+least of all (paired), and linear models come first; with "min" the one with the least error. The
+error is corrected for both choices, of the way and of the size, and if it is then not clearly below
+that of the empty model, no feature is selected.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -17,14 +21,21 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsepath.assessment.held_out import HeldOutLosses
-from sparsepath.assessment.out_of_sample import SingleProcedure, Ways, preferred_way
+from sparsepath.assessment.metrics import Metric
+from sparsepath.assessment.out_of_sample import (
+    SingleProcedure,
+    Ways,
+    held_out_losses,
+    metric_of,
+    preferred_way,
+)
 from sparsepath.assessment.planning import duration
 from sparsepath.assessment.repetitions import RepetitionResult, fit_clone, quiet_copy
-from sparsepath.assessment.validation import is_validated
+from sparsepath.assessment.validation import is_validated, resolve_validation
 from sparsepath.base import Found, Given, Run, fitting, open_fit
 from sparsepath.base.parameters import count, positive
 from sparsepath.base.run import parameters_of, seed_of
@@ -38,26 +49,18 @@ from sparsepath.methods.comparison import Comparison, Contestant, contestant_of
 from sparsepath.methods.final_model import Boosted, check_final, honest_boosting
 from sparsepath.methods.table import METHODS
 from sparsepath.path.selection_path import SelectionPath
-from sparsepath.rls.penalties import penalty_matters
 from sparsepath.system.arrays import Floats, Vector
 from sparsepath.system.interrupts import Interruptible
 from sparsepath.system.number_format import brief
 
-# In the order of preference: name on the comparison, name in the table, parameters.
-LINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
-    ("greedy-rls (alpha auto)", "greedy-rls", {"alpha": "auto"}),
-    ("greedy-rls", "greedy-rls", {"alpha": 1.0}),
-    ("grafting", "grafting", {}),
-)
-NONLINEAR: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
-    ("elm-fs", "elm-fs", {}),
-    ("rbf", "rbf", {}),
-    ("mlp-grafting", "mlp-grafting", {}),
-)
+GREEDY = "greedy-rls"  # always tried
+LINEAR, NONLINEAR = (GREEDY, "grafting"), ("elm-fs", "rbf", "mlp-grafting")  # by preference
 FEWEST_ROWS = 20  # for methods that have folds of their own
-OF_LINEAR = frozenset(name for name, _, _ in LINEAR)
+# The criterion of a nonlinear search is optimistic. A search whose criterion is not below this part
+# of the honest error of the linear methods is not repeated on the folds.
+PROMISING = 0.9
+NO_GAIN = "not clearly below"
 # The default budget in CPU seconds: so many times what greedy RLS takes, within limits.
-ALWAYS = frozenset(("greedy-rls (alpha auto)", "greedy-rls"))
 LENIENT = 2.0  # a method that is only a little slower than the budget stays
 LEAST_SHARE = 0.25  # of the budget that a method has, however long those before it took
 TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
@@ -66,10 +69,10 @@ TIMES_GREEDY, LEAST_SECONDS, MOST_SECONDS, MANY_NUMBERS = 10, 3.0, 60.0, 1e7
 class MethodWays:
     """All ways of all methods; a way is a method and one of its own ways."""
 
-    metric = None
+    metric: Metric | None = None
 
     def __init__(self, methods: Mapping[str, Any], X: Any, y: Any, given: Any) -> None:
-        self._ways: dict[str, Ways] = {}
+        self._methods, self._ways = methods, dict[str, Ways]()
         for name, each in methods.items():
             several = each._ways(X, y, given) if hasattr(each, "_ways") else None
             self._ways[name] = several or SingleProcedure(each)
@@ -86,6 +89,11 @@ class MethodWays:
         method, search = name
         made = self._ways[method].outputs(search, found, train, test)
         return {(method, way): outputs for way, outputs in made.items()}
+
+    def are_logits(self, name: tuple[str, Any], metric: Metric) -> bool:
+        """Return whether the outputs of a way are logarithms of odds; others are calibrated."""
+        method, way = name
+        return self._ways[method].are_logits(way, metric_of(self._methods[method]))
 
 
 class _Clock:
@@ -125,6 +133,7 @@ class _AutoSelector(SizedSelector):
     """What the regressor and the classifier share."""
 
     _chooses_method = True
+    _prepared_by: Any = None  # a TableSelector, whose parameters prepare a table for each method
     _: KW_ONLY
     time_budget: float | None = None
     random_state: Any = 0
@@ -134,31 +143,29 @@ class _AutoSelector(SizedSelector):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Try the methods, and choose one of them and a size."""
-        given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
+        if self._prepared_by is None:
+            given, X = open_fit(self, X, y, sample_weight=sample_weight, groups=groups)
+        else:
+            given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
+            self.n_features_in_, self.feature_names_in_ = X.shape[1], np.array(X.columns, object)
         self._check_target(y, X.shape[0], given.more.get("sample_weight"))
         check_final(self.final)
         if self.max_features is not None:
             count("max_features", self.max_features, 0)
         seed = seed_of(self.random_state)
-        methods, left = self._methods(X)
-        if not is_validated(self, X.shape[0]):  # nothing can choose between them
-            methods = {"greedy-rls": methods["greedy-rls"]}
-        if given.more.get("sample_weight") is not None:
-            for name in [n for n in methods if not has_fit_parameter(methods[n], "sample_weight")]:
-                left[name] = "it does not support sample weights"
-                del methods[name]
-        for each in methods.values():
-            if "random_state" in each.get_params():
-                each.set_params(random_state=seed)
+        methods, left = self._methods(X, given.more, random_state=seed)
         self._methods_tried = methods
         paths: dict[Any, SelectionPath] = {}
         so_far: dict[Any, SelectionPath] = {}
+        self._searched = searched = dict[str, Any]()
+        reached: dict[str, float] = {}
 
         def found() -> Found | None:
             if not so_far:
                 return None
             name, path = next(iter(so_far.items()))
             state = {"method_": name[0], "comparison_": None, "left_out_": left}
+            state["_chosen"] = searched.get(name[0])
             changes = {"seed": seed, "parameters": parameters_of(self)}
             done = name in paths and not run.stopped
             changes |= {"complete": done, "stopped": (path.stopped if done else str(run.stopped))}
@@ -168,35 +175,64 @@ class _AutoSelector(SizedSelector):
 
         def tell(name: Any, path: SelectionPath) -> bool:
             so_far[name] = path
-            return run.tell(name[0]) or (name[0] not in ALWAYS and clock.is_late)
+            return run.tell(name[0]) or (name[0] != GREEDY and clock.is_late)
 
         ways = MethodWays(methods, given.X, given.y, given.more)
         with Run(self, given, X, method="auto", found=found, paths=paths) as run:
             for name, each in ways.estimators.items():
                 one = quiet_copy(each)
-                if run.watched or name[0] not in ALWAYS:
+                if run.watched or name[0] != GREEDY:
                     one.set_params(callback=partial(tell, name))
+                if name[0] in NONLINEAR and not reached:
+                    reached = self._reached(given, methods)
                 clock.start()
                 try:
-                    path = fit_clone(one, given.X, given.y, given.more).path_
+                    model = fit_clone(one, given.X, given.y, given.more)
+                    path = model.path_
                 except InputError as error:
-                    if name[0] in OF_LINEAR:
+                    if name[0] in LINEAR:
                         raise
                     left[name[0]] = str(error).rstrip(".")
                     del methods[name[0]]
                     continue
-                if not run.stopped and name[0] not in ALWAYS and clock.is_late:
-                    left[name[0]] = clock.too_slow()
+                why = ""
+                if not run.stopped and name[0] != GREEDY and clock.is_late:
+                    why = clock.too_slow()
+                elif not run.stopped and name[0] in NONLINEAR:
+                    why = _not_promising(path, reached)
+                if why:
+                    left[name[0]] = why
                     del methods[name[0]]
                     so_far.pop(name, None)
                     continue
                 clock.stop()
                 so_far[name] = path
+                searched.setdefault(name[0], model)
                 if run.stopped:
                     break
                 paths[name] = path
         run.settle()
+        self._searched = {}
         return self if self.final is None else self._boosted(given)
+
+    def _reached(self, given: Given, methods: dict[str, Any]) -> dict[str, float]:
+        """The least errors of the linear methods on held-out rows, by what criteria call them."""
+        self._methods_tried = {name: each for name, each in methods.items() if name in LINEAR}
+        found = held_out_losses(
+            self,
+            given.X,
+            given.y,
+            resolve_validation(self, len(given.y)),
+            fit_params=given.more,
+            groups=given.more.get("groups"),
+        )
+        self._methods_tried = methods
+        ways = (found, *found.others)
+        reached = {found.metric: min(float(way.errors.min()) for way in ways)}
+        if found.figures is not None:
+            rates = [way.figures.every()["error_rate"].min() for way in ways if way.figures]
+            reached["zero-one error"] = float(min(rates))
+        return reached
 
     def _boosted(self, given: Given) -> Self:
         """Put boosting in the place of the model of the selected size."""
@@ -233,9 +269,7 @@ class _AutoSelector(SizedSelector):
         if self.time_budget is not None:
             return positive("time_budget", self.time_budget)
         seconds = (
-            TIMES_GREEDY
-            * (self._n_folds + 1)
-            * self._made("greedy-rls", alpha=1.0).expected_seconds(X)
+            TIMES_GREEDY * (self._n_folds + 1) * self._made(GREEDY, alpha=1.0).expected_seconds(X)
         )
         n, p = X.shape
         most = MOST_SECONDS if n * p < MANY_NUMBERS else np.inf
@@ -255,26 +289,46 @@ class _AutoSelector(SizedSelector):
             "random_state": self.random_state,
             "n_threads": self.n_threads,
             "n_jobs": self.n_threads,
+            "class_weight": getattr(self, "class_weight", None),
         }
         has = made.get_params(deep=False)
         return made.set_params(**{name: value for name, value in mine.items() if name in has})
 
-    def _methods(self, X: Any) -> tuple[dict[str, Any], dict[str, str]]:
-        """The methods to try by name, in the order of preference; and why others are not."""
+    def _methods(
+        self, X: Any, given: Mapping[str, Any] | None = None, **fixed: Any
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The methods to try by name, in the order of preference; and why others are not.
+
+        ``fixed`` are parameters of methods that have them.
+        """
+        made, left = self._candidates(X, given or {})
+        for each in made.values():
+            has = each.get_params(deep=False)
+            each.set_params(**{name: value for name, value in fixed.items() if name in has})
+        if self._prepared_by is not None:
+            made = {
+                name: clone(self._prepared_by).set_params(selector=each)
+                for name, each in made.items()
+            }
+        return made, left
+
+    def _candidates(
+        self, X: Any, given: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
         left, budget = dict[str, str](), self.budget(X)
-        made = {name: self._made(of, **more) for name, of, more in LINEAR}
-        if not penalty_matters(*X.shape):
-            del made["greedy-rls (alpha auto)"]
+        if not is_validated(self, X.shape[0]):  # nothing can choose between them
+            return {GREEDY: self._made(GREEDY)}, left
         if X.shape[0] < FEWEST_ROWS:
-            del made["grafting"]
             why = f"it needs {FEWEST_ROWS} rows for folds within folds"
-            return made, dict.fromkeys(("grafting", *(name for name, _, _ in NONLINEAR)), why)
+            return {GREEDY: self._made(GREEDY)}, dict.fromkeys((*LINEAR[1:], *NONLINEAR), why)
+        made = {name: self._made(name) for name in LINEAR}
         spent = sum(self._seconds(each, X) for each in made.values())
-        others = {name: self._made(of, **more) for name, of, more in NONLINEAR}
-        for name, each in others.items():
+        for name in NONLINEAR:
+            each = self._made(name)
             seconds = self._seconds(each, X)
-            if self.max_features is not None and "max_features" not in each.get_params():
-                left[name] = "it has no max_features"
+            lacks = self._lacks(each, given)
+            if lacks:
+                left[name] = f"it has no {lacks}"
             elif METHODS[name].two_classes and len(getattr(self, "classes_", ())) > 2:
                 left[name] = "it is for two classes only"
             elif spent + seconds > budget:
@@ -287,6 +341,15 @@ class _AutoSelector(SizedSelector):
                 spent += seconds
         return made, left
 
+    def _lacks(self, each: Any, given: Mapping[str, Any]) -> str:
+        """What was requested that a method does not have."""
+        has = each.get_params(deep=False)
+        for name in ("max_features", "class_weight"):
+            if getattr(self, name, None) is not None and name not in has:
+                return name
+        weighted = given.get("sample_weight") is not None
+        return "sample weights" if weighted and not has_fit_parameter(each, "sample_weight") else ""
+
     def _seconds(self, each: Any, X: Any) -> float:
         """CPU seconds of a method with its validation."""
         return float((self._n_folds + 1) * each.expected_seconds(X))
@@ -295,7 +358,7 @@ class _AutoSelector(SizedSelector):
         """All ways among which honest errors choose; as a fit has them, if there was one."""
         methods = getattr(self, "_methods_tried", None)
         if methods is None:
-            methods, _ = self._methods(X)
+            methods, _ = self._methods(X, given)
         return MethodWays(methods, X, y, given)
 
     def _of_way(
@@ -316,11 +379,15 @@ class _AutoSelector(SizedSelector):
         state = {"comparison_": Comparison(ranked, {}, tuple(names)), "method_": found.way[0]}
         name, way = found.way
         own = {search: of for (method, search), of in paths.items() if method == name}
-        if None not in own:  # one of several ways of the method itself
-            one = self._methods_tried[name]
-            path, _ = one._of_way(replace(found, way=way), next(iter(own.values())), given, own)
-            return path, state
-        return own[None], state
+        chosen = self._searched[name]
+        if None in own:
+            return own[None], {**state, "_chosen": chosen}
+        one = self._methods_tried[name]  # with several ways of its own
+        path, fitted = one._of_way(replace(found, way=way), next(iter(own.values())), given, own)
+        vars(chosen).update(fitted)
+        if "alpha" in chosen.get_params(deep=False):
+            chosen.set_params(alpha=one.alpha)
+        return path, {**state, "_chosen": chosen}
 
     @staticmethod
     def _place(found: HeldOutLosses, one: HeldOutLosses) -> int:
@@ -343,39 +410,67 @@ class _AutoSelector(SizedSelector):
         subsets = {len(s): tuple(s) for s in path.subsets}
         return contestant_of(name, subsets, losses, self.choose, seconds, names)
 
-    def announcement(self, X: Any) -> str:
-        """Which methods a fit will try, and how long that takes, in one sentence."""
-        methods, left = self._methods(X)
+    def announcement(self, X: Any, **given: Any) -> str:
+        """Which methods a fit will try, and how long that takes, in one sentence; "" if one."""
+        methods, left = self._candidates(X, given)
+        if len(methods) == 1:
+            return ""
         seconds = sum(self._seconds(each, X) for each in methods.values())
         said = f"trying {', '.join(methods)}: about {duration(seconds)} of one core"
-        if left:
-            said += f"; not {', '.join(left)}, beyond the time budget of {duration(self.budget(X))}"
+        late = [name for name, why in left.items() if "time budget" in why]
+        if late:
+            said += f"; not {', '.join(late)}, beyond the time budget of {duration(self.budget(X))}"
         return said
 
     def summary(self) -> str:
         """What the best linear and the best nonlinear model reach, in one sentence."""
-        if self.comparison_ is None:
-            return f"{self.method_} was tried alone."
-        linear, other = (
-            [one for one in self.comparison_.contestants if (one.name in OF_LINEAR) is kind]
-            for kind in (True, False)
-        )
-        if not other:
-            why = "; ".join(f"{name}: {reason}" for name, reason in self.left_out_.items())
-            return f"No nonlinear model was tried ({why})."
-        plain, best = linear[0].chosen, other[0].chosen
-        models = f"a nonlinear model ({other[0].name}) on {_features(best.size)}"
-        than = f"the best linear one ({linear[0].name}, {_features(plain.size)})"
-        if part := part_of(best.error, plain.error):
-            return f"{models[0].upper()}{models[1:]} has less than {part} of the error of {than}."
-        return (
-            f"{best.measure[0].upper()}{best.measure[1:]}: {brief(plain.error)} with "
-            f"{linear[0].name} ({_features(plain.size)}), {brief(best.error)} with {other[0].name} "
-            f"({_features(best.size)})."
-        )
+        return summary_of(self)
 
     def _check_target(self, y: Any, n_samples: int, weights: Floats | None) -> None:
         raise NotImplementedError
+
+
+def _not_promising(path: SelectionPath, reached: Mapping[str, float]) -> str:
+    """Why a method is left out whose criterion is not clearly below what linear methods reach."""
+    least = next((of for kind, of in reached.items() if path.criterion.endswith(kind)), math.inf)
+    error = path.error(path.choose("min"))
+    if error < PROMISING * least:
+        return ""
+    return (
+        f"the {path.criterion} of its search is {brief(error)}, {NO_GAIN} the {brief(least)} of "
+        "linear methods on held-out rows"
+    )
+
+
+def summary_of(model: Any) -> str:
+    """What the best linear and the best nonlinear model reach, in one sentence.
+
+    ``model`` is a fitted ``AutoSelector``, or a ``TableSelector`` with one.
+    """
+    if model.comparison_ is None:
+        return f"{model.method_} was tried alone."
+    linear, other = (
+        [one for one in model.comparison_.contestants if (one.name in LINEAR) is kind]
+        for kind in (True, False)
+    )
+    if not other:
+        tried = [name for name, reason in model.left_out_.items() if NO_GAIN in reason]
+        if tried:
+            return f"A nonlinear model promises no clear gain (tried: {', '.join(tried)})."
+        why = "; ".join(f"{name}: {reason}" for name, reason in model.left_out_.items())
+        return f"No nonlinear model was tried ({why})."
+    plain, best = linear[0].chosen, other[0].chosen
+    models = f"a nonlinear model ({other[0].name}) on {_features(best.size)}"
+    than = f"the best linear one ({linear[0].name}, {_features(plain.size)})"
+    if part := part_of(best.error, plain.error):
+        return f"{models[0].upper()}{models[1:]} has less than {part} of the error of {than}."
+    measure, errors = best.measure[0].upper() + best.measure[1:], [plain.error, best.error]
+    if best.measure == "squared error":
+        measure, errors = "RMSE", [math.sqrt(error) for error in errors]
+    return (
+        f"{measure}: {brief(errors[0])} with {linear[0].name} ({_features(plain.size)}), "
+        f"{brief(errors[1])} with {other[0].name} ({_features(best.size)})."
+    )
 
 
 def part_of(error: float, other: float) -> str:
@@ -411,8 +506,9 @@ class AutoSelectorRegressor(PathRegressorMixin, _AutoSelector):
     time_budget : float, optional
         CPU seconds of one core for all methods with their validation. Greedy RLS is always tried,
         grafting unless its search turns out to be too slow, and a nonlinear method if its estimate
-        fits and its search confirms that. None: ten times what greedy RLS takes, at least 3 seconds
-        and, for data under ten million numbers, at most 60.
+        fits, its search confirms that, and the criterion of that search promises a clear gain.
+        None: ten times what greedy RLS takes, at least 3 seconds and, for data under ten million
+        numbers, at most 60.
     random_state : int, RandomState instance or None, default=0
         For the methods that draw random numbers.
     n_threads : int, optional
@@ -473,7 +569,7 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
 
     Greedy RLS with several penalties, grafting, ELM-FS and, where the time budget allows, RBF and
     grown networks are repeated on the same outer folds. The method and the size are chosen together
-    by these honest error rates, and the reported error is corrected for both choices.
+    by their honest log loss, and the reported error is corrected for both choices.
 
     Parameters
     ----------
@@ -486,8 +582,9 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
     time_budget : float, optional
         CPU seconds of one core for all methods with their validation. Greedy RLS is always tried,
         grafting unless its search turns out to be too slow, and a nonlinear method if its estimate
-        fits and its search confirms that. None: ten times what greedy RLS takes, at least 3 seconds
-        and, for data under ten million numbers, at most 60.
+        fits, its search confirms that, and the criterion of that search promises a clear gain.
+        None: ten times what greedy RLS takes, at least 3 seconds and, for data under ten million
+        numbers, at most 60.
     random_state : int, RandomState instance or None, default=0
         For the methods that draw random numbers.
     n_threads : int, optional
@@ -501,6 +598,11 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
         Outer cross-validation for the honest errors, by which the method and the size are chosen: a
         number of folds ("auto": five), a scikit-learn splitter, or a list of splits. None: greedy
         RLS alone, and no honest errors.
+    class_weight : "balanced", mapping or None, default=None
+        Factors for the sample weights of each class, as in ``SparseRLSClassifier``; methods without
+        class weights are left out.
+    threshold : "balanced", "f1", float, array of shape (2, 2) or None, default=None
+        Score above which the second of the two classes is predicted, as in ``SparseRLSClassifier``.
     callback : callable, optional
         Called with the path of the first method after each search on all data, and before each
         fold. A true return value stops the work and keeps the result so far.
@@ -536,6 +638,11 @@ class AutoSelectorClassifier(PathClassifierMixin, _AutoSelector):
     >>> model.honest_.error < 0.1
     True
     """
+
+    _: KW_ONLY
+    class_weight: Any = None
+    threshold: Any = None
+    _metric = "logistic"
 
     def _check_target(self, y: Any, n_samples: int, weights: Floats | None) -> None:
         self._codes(y, n_samples, weights)

@@ -282,7 +282,9 @@ _RECORDS = (
         sizes="own",
         unit="methods",
         is_choice=True,
-        options=names("max-features choose time-budget groups seed threads"),
+        options=names(
+            "max-features choose time-budget weights groups class-weight threshold seed threads"
+        ),
         known_as={"automl best": "the choice between methods is called auto here"},
     ),
 )

@@ -9,9 +9,12 @@ criterion of the search.
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from functools import partial
+from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +24,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sparsepath.assessment.folds import in_time, parts_of
+from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.in_passes import SharedValidation, parts_in_passes
 from sparsepath.assessment.leaks import suspects
-from sparsepath.assessment.repetitions import Repetition, RepetitionResult
+from sparsepath.assessment.out_of_sample import Ways
+from sparsepath.assessment.repetitions import Repetition, RepetitionResult, quiet_copy
 from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validate
 from sparsepath.base import Given, refuse_source
 from sparsepath.base.parameters import check_shared
@@ -35,9 +40,11 @@ from sparsepath.data.prepared import prepare as as_numbers
 from sparsepath.data.row_values import SourceRows, groups_of
 from sparsepath.data.sources import Source, is_source
 from sparsepath.data.validation import column_indices
-from sparsepath.errors import InputError, warn_user
+from sparsepath.errors import InputError, PathWarning, warn_user
+from sparsepath.methods.table_penalties import TablePenalties
 from sparsepath.methods.target_transform import (
     SCALES,
+    TargetScale,
     candidates,
     check_transform,
     in_units,
@@ -46,6 +53,7 @@ from sparsepath.methods.target_transform import (
 from sparsepath.path.selection_path import SelectionPath
 from sparsepath.path.steps import Move, Step
 from sparsepath.rls import SparseRLSRegressor
+from sparsepath.rls.estimators import PredictingRLS
 from sparsepath.system.arrays import Floats
 from sparsepath.system.json_files import plain
 from sparsepath.tables.cells import RawTable, names_of, table_of
@@ -55,8 +63,17 @@ from sparsepath.tables.lags import Lags, after_history, earlier, history
 from sparsepath.tables.preparation import TablePreparation
 
 BENEATH = {"validation": None, "choose": "min"}
+# Fitted attributes of a search, and of a choice between methods.
+OF_SEARCH = ("preparation_", "selector_", "transform_", "_sizes")
+OF_CHOICE = (
+    *("path_", "honest_", "selected_", "classes_", "n_features_in_", "method_", "comparison_"),
+    *("left_out_", "_slopes", "_offsets", "_thresholds"),
+)
 COLUMNS = ("forced", "forbidden", "start")
 OF_COLUMNS = (*COLUMNS, "feature_costs", "feature_groups", "max_features")  # not of numbers
+
+
+Refit: TypeAlias = Callable[[Floats, TargetScale | None, SelectionPath], SelectionPath]
 
 
 def _beneath(name: str) -> Any:
@@ -241,11 +258,6 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 f"selector={beneath!r} has no path of columns; give a selector of "
                 "sparsepath, such as SparseRLSRegressor()."
             )
-        if getattr(beneath, "_chooses_method", False):
-            raise InputError(
-                f"{type(beneath).__name__} (--method auto) needs numbers without missing values; "
-                "use compare, which prepares a table for each method."
-            )
         check_formats(self.date_format)
         table, y, target = _with_target(table_of(X, self.date_format), y)
         names = names_of(X) if target is None else table.columns
@@ -257,16 +269,10 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             names = table.columns
         if not is_classifier(beneath):
             y, self._dates = target_numbers(y, self.date_format)
-        prepared = self._preparation.fit(table)
-        of = self._checked(prepared)
-        given = {"sample_weight": sample_weight, "groups": groups}
-        given = {name: value for name, value in given.items() if value is not None}
-        inner = clone(self._selector)
-        inner.set_params(**self._asked(inner, of, prepared, table.columns))
-        check_weights_taken(inner, given)
-        known = {name: v for name, v in given.items() if has_fit_parameter(inner, name)}
-        inner = self._fit_beneath(inner, prepared.transform(table), y, known)
-        self._take_from(inner, prepared, table.columns)
+        given = Given.of(table, y, sample_weight=sample_weight, groups=groups)
+        check_weights_taken(beneath, given.more)
+        automatic = getattr(beneath, "_chooses_method", False)
+        paths = self._choose_method(given) if automatic else self._search(given)
         if self.validation is not None and not isinstance(X, RawTable):  # the command line looks
             for each in suspects(table, table.columns, y, classes=hasattr(self, "classes_")):
                 if each.is_certain:
@@ -276,11 +282,104 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                     )
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
+        if automatic:
+            return
         if lags is None:
-            self._settle_by(self, Given(table, y, given))
+            self._settle_by(self, given, paths=paths)
         else:
             parts = self._parts_in_time(len(table))
-            self._settle_by(self._of_made_columns(), Given(table, y, given), parts=parts)
+            self._settle_by(self._of_made_columns(), given, paths=paths, parts=parts)
+
+    def _search(self, given: Given, refit: Refit | None = None) -> dict[Any, SelectionPath]:
+        """Prepare the columns and search, once for every penalty among which honest errors choose;
+        return the paths of these. The model is that of the first.
+        """
+        prepared = self._preparation.fit(given.X)
+        of = self._checked(prepared)
+        inner = clone(self._selector)
+        inner.set_params(**self._asked(inner, of, prepared, given.X.columns))
+        known = {name: v for name, v in given.more.items() if has_fit_parameter(inner, name)}
+        Z, paths = prepared.transform(given.X), dict[Any, SelectionPath]()
+        ways = self._ways(given.X, given.y, given.more)
+        for name in [None] if ways is None else reversed(ways.estimators):
+            one = inner if name is None else clone(inner).set_params(alpha=name)
+            found = self._fit_beneath(one, Z, given, known, refit)
+            self._take_from(found, prepared, given.X.columns)
+            paths[name] = self.path_
+            if not self.path_.complete:
+                break
+        return {} if ways is None else paths
+
+    def _choose_method(self, given: Given) -> dict[Any, SelectionPath]:
+        """Take over the method and the size that an ``AutoSelector`` chooses."""
+        auto = self._automatic().fit(given.X, given.y, **given.more)
+        if auto._chosen is None:  # no search has ended
+            raise KeyboardInterrupt
+        self._offsets: dict[int, Floats] = {}
+        for name in OF_SEARCH:
+            setattr(self, name, getattr(auto._chosen, name))
+        for name in OF_CHOICE:
+            if hasattr(auto, name):
+                setattr(self, name, getattr(auto, name))
+        self._move_beneath()
+        return {}
+
+    def _move_beneath(self) -> None:
+        """Add the offsets of a calibration to the models of the inner selector."""
+        inner = self.selector_
+        inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})
+        inner._take(len(inner.selected_))
+
+    def _automatic(self) -> Any:
+        """Return the inner ``AutoSelector``, whose methods prepare the table by themselves."""
+        auto = clone(self._selector)
+        if auto.final is not None:
+            raise InputError(f"final={auto.final!r} is for arrays; remove it.")
+        if self.lags or self.horizon:
+            raise InputError("lags and horizon need one method; AutoSelector compares several.")
+        auto.set_params(choose=self._asked_size, validation=self.validation, callback=self.callback)
+        auto._prepared_by = clone(self).set_params(selector=None, callback=None)
+        return auto
+
+    def _ways(self, X: Any, y: Any, given: Mapping[str, Any]) -> Ways | None:
+        """Return the ways among which honest errors choose; None if there is one."""
+        inner = self._selector
+        if getattr(inner, "_chooses_method", False):
+            return self._automatic()._ways(X, y, given)
+        if not isinstance(inner, PredictingRLS) or isinstance(inner.alpha, Real) or is_source(X):
+            return None
+        if self.validation is None:
+            return None
+        table = table_of(X, self.date_format)
+        target = y if is_classifier(inner) else target_numbers(y, self.date_format)[0]
+        Z = self._preparation.fit(table).transform(table)
+        wanted = {"validation": self.validation, "choose": self._asked_size}
+        ways = clone(inner).set_params(**wanted)._ways(Z, target, given)
+        return None if ways is None else TablePenalties(self, ways, table)
+
+    def _of_way(
+        self,
+        judged: HeldOutLosses,
+        path: SelectionPath,
+        given: Given,
+        paths: Mapping[Any, SelectionPath],
+    ) -> tuple[SelectionPath, dict[str, Any]]:
+        """Return the path and fitted attributes of the penalties that honest errors chose."""
+        way, ways = judged.way, self._ways(given.X, given.y, given.more)
+        assert isinstance(ways, TablePenalties)
+        one = quiet_copy(ways.estimators[way.search])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PathWarning)
+            one._search(given, partial(ways.refitted, alpha=way.refit))
+        one.selector_.set_params(alpha=self._selector.alpha)
+        one.selector_.alpha_, one.selector_.refit_alpha_ = way
+        same = {name: path.parameters[name] for name in ("choose", "validation")}
+        found = one.path_.replaced(
+            parameters={**one.path_.parameters, **same},
+            feature_names=path.feature_names,
+            data=path.data,
+        )
+        return found, {name: getattr(one, name) for name in OF_SEARCH}
 
     def _in_time(
         self, lags: Lags, X: Any, y: Any, target: str | None, sample_weight: Any, groups: Any
@@ -327,24 +426,22 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         lagged = self.lagged_
         return after_history(found, history(lagged[i] for i in self.selected_)) if lagged else found
 
-    def _fit_beneath(self, inner: Any, Z: Floats, y: Any, known: dict[str, Any]) -> Any:
-        """The selector fitted to the target on its scale, with models of the target itself."""
-        self.transform_ = None
+    def _fit_beneath(
+        self, inner: Any, Z: Floats, given: Given, known: Mapping[str, Any], refit: Refit | None
+    ) -> Any:
+        """Return the selector fitted to the target on its scale, with models of the target."""
+        self.transform_, scale, y = None, None, given.y
         if self.transform_target is None:
-            return inner.fit(Z, y, **known)
-        target = check_transform(self.transform_target, y, classes=is_classifier(inner))
-        best, least = None, math.inf
-        scales = candidates(self.transform_target, target)
-        for scale in scales:
-            fitted = clone(inner).fit(Z, y if scale is None else scale.forward(target), **known)
-            error = relative_error(fitted.path_, scale, target) if len(scales) > 1 else 0.0
-            if error < least:
-                best, least = fitted, error
-                self.transform_ = None if scale is None else scale.link
-        assert best is not None
-        scale = SCALES.get(self.transform_ or "")
-        best.path_ = in_units(best.path_, scale, target, known.get("sample_weight"))
-        return best
+            inner = inner.fit(Z, y, **known)
+        else:
+            target = check_transform(self.transform_target, y, classes=is_classifier(inner))
+            inner, scale = _on_best_scale(inner, Z, target, self.transform_target, known)
+            self.transform_ = None if scale is None else scale.link
+        if refit is not None:
+            inner.path_ = refit(Z, scale, inner.path_)
+        if scale is not None:
+            inner.path_ = in_units(inner.path_, scale, target, known.get("sample_weight"))
+        return inner
 
     @property
     def _preparation(self) -> TablePreparation:
@@ -369,7 +466,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return of
 
     def _take_from(self, inner: Any, prepared: TablePreparation, columns: Sequence[str]) -> None:
-        """Return the path of the inner selector in terms of table columns."""
+        """Take the path of the inner selector, in terms of table columns."""
         inner.callback = None  # it is no part of the model
         self.preparation_, self.selector_ = prepared, inner
         self.n_features_in_ = len(columns)
@@ -473,15 +570,14 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     def _settle_by(self, searcher: "TableSelector", given: Given, **how: Any) -> None:
         """Validate the path, by repetitions of a searcher, and choose the size."""
-        rule, inner, self.honest_ = self._rule(), self.selector_, None
+        rule, self.honest_ = self._rule(), None
         self._slopes: dict[int, float] = {}
-        self._offsets: dict[int, Floats] = {}
+        self._offsets = {}
         if self.path_.complete:
             self.path_, self.honest_ = validate(
                 searcher, self.path_, rule, given, accept=self.__dict__.update, **how
             )
-            inner.path_ = inner.path_.moved({self._sizes[k]: b for k, b in self._offsets.items()})
-            inner._take(len(inner.selected_))
+            self._move_beneath()
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
 
     def _asked(
@@ -658,6 +754,20 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         names = [str(self.feature_names_in_[i]) for i in self.selected_]
         return nw.from_native(X, eager_only=True).select(names).to_native()
+
+
+def _on_best_scale(
+    inner: Any, Z: Floats, target: Floats, name: str, known: Mapping[str, Any]
+) -> tuple[Any, TargetScale | None]:
+    """Return the selector fitted on the scale with the least error, and this scale."""
+    best: tuple[Any, TargetScale | None] = inner, None
+    least, scales = math.inf, candidates(name, target)
+    for scale in scales:
+        fitted = clone(inner).fit(Z, target if scale is None else scale.forward(target), **known)
+        error = relative_error(fitted.path_, scale, target) if len(scales) > 1 else 0.0
+        if error < least:
+            best, least = (fitted, scale), error
+    return best
 
 
 def _with_target(table: RawTable, y: Any) -> tuple[RawTable, Any, str | None]:

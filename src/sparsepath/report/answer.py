@@ -69,7 +69,8 @@ def heading(outcome: Outcome) -> list[str]:
     of = f" (of {columns:,} columns; the others are empty)" if columns > n else ""
     how = [path.method or outcome.method]
     if METHODS[outcome.method].is_choice:
-        how = [outcome.method, f"which chose {model.method_}"]
+        how = [outcome.method, f"which chose {outcome.model.method_}"]
+        model = getattr(model, "_chosen", model)
     said = METHODS[outcome.method].model
     if said:
         how.append(said)

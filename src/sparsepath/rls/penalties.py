@@ -44,9 +44,10 @@ without validation the penalty is ``PLAIN``, and so it is beyond ``MOST_SAMPLES`
 penalty too, and numbers are not refitted.
 """
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -106,6 +107,10 @@ class GivenPenalties:
         """Return the outputs of the models of a search."""
         return {Penalties(name, name): found.outputs(test)}
 
+    def are_logits(self, name: Penalties, metric: Metric) -> bool:
+        """Return whether the outputs are logarithms of odds."""
+        return metric == METRICS["logistic"]
+
     def refitted(self, path: SelectionPath, alpha: float) -> SelectionPath:
         """Return the path of a search."""
         return path
@@ -164,6 +169,19 @@ class PenaltyGrid(GivenPenalties):
             steps.append(replace(step, coef=coef, intercept=intercept))
         return path.replaced(steps=steps)
 
+    def on(self, X: Any, Y: Floats | None = None) -> Self:
+        """Return the same penalties for other features, or targets too, of the same samples."""
+        other = copy.copy(self)
+        other._X = X
+        if Y is not None:
+            other._Y = Y
+        return other
+
+    @property
+    def targets(self) -> Floats:
+        """The targets, samples x targets."""
+        return self._Y
+
     def _models(self, rows: Any) -> Refits | LogisticRefits | RateRefits:
         return self._kind(self._X[rows], self._Y[rows], self._weights[rows], **self._options)
 
@@ -176,6 +194,11 @@ class ClassPenalties(PenaltyGrid):
     """
 
     _kind = LogisticRefits
+
+    def are_logits(self, name: Penalties, metric: Metric) -> bool:
+        """Return whether the outputs are logarithms of odds."""
+        return True
+
     _alphas = CLASS_REFITS
     _searches = CLASS_SEARCHES
 
