@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -133,7 +133,9 @@ class _AutoSelector(SizedSelector):
     """What the regressor and the classifier share."""
 
     _chooses_method = True
-    _prepared_by: Any = None  # a TableSelector, whose parameters prepare a table for each method
+    _prepared_by: ClassVar[Any] = (
+        None  # a TableSelector, whose parameters prepare a table for each method
+    )
     _: KW_ONLY
     time_budget: float | None = None
     random_state: Any = 0
