@@ -275,7 +275,9 @@ def no_better_luck(losses, draws, choose, rule, way, k):
     """What is added if draws recommend no features (column 0), and whether all rows do.
 
     They do so if the error of their choice with the luck of ``drawn_luck_among``, and up to two
-    standard errors of the difference if the rule is "one_se", is not below that of no features.
+    standard errors of the difference if the rule is "one_se", is not below that of no features;
+    with "one_se" only if the sum of the signed ranks of the gains is below 3.5 standard deviations
+    or the error with the luck is no lower.
     """
     n = len(losses[0])
     luck = drawn_luck_among(losses, draws, choose, rule, way, k, losses[way][:, 0].mean())
@@ -283,7 +285,14 @@ def no_better_luck(losses, draws, choose, rule, way, k):
 
     def no_better(rows, other, column):
         gaps = losses[other][rows, column] - losses[way][rows, 0]
-        return gaps.mean() + luck + times * gaps.std() / math.sqrt(len(gaps)) >= 0
+        unclear = gaps.mean() + luck + times * gaps.std() / math.sqrt(len(gaps)) >= 0
+        if rule != "one_se" or gaps.mean() + luck >= 0:
+            return unclear
+        every = (losses[way][:, 0] - losses[other][:, column]).tolist()
+        sizes = [abs(gain) for gain in every]
+        ranks = [sum(b < a for b in sizes) + (sizes.count(a) + 1) / 2 for a in sizes]
+        signed = sum(math.copysign(ranks[i], every[i]) for i in rows if every[i] != 0)
+        return unclear and signed / math.sqrt(sum(ranks[i] ** 2 for i in rows)) < 3.5
 
     added = 0.0
     for rows in draws:

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow.feather
 import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge, RidgeCV
@@ -303,3 +304,33 @@ def test_columns_of_several_levels():
     model = TableSelector(SparseRLSRegressor(2, choose=1)).fit(table, y)
     assert model.get_feature_names_out().tolist() == ["('a', 1)"]
     assert model.predict(table).shape == (40,)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_declared_category_of_digits_is_no_number(library, tmp_path):
+    rng = np.random.default_rng(3)
+    codes = rng.integers(1, 5, 120)
+    y = np.array([0.0, 3.0, -2.0, 5.0, 1.0])[codes] + 0.1 * rng.normal(size=120)
+    plain = pd.DataFrame({"code": codes.astype(str), "a": rng.normal(size=120)})
+    frame = plain.astype({"code": "category"})
+    if library == "polars":
+        polars = pytest.importorskip("polars")
+        frame = polars.from_pandas(frame)
+    if library == "pyarrow":
+        frame.to_feather(tmp_path / "t.feather")
+        frame = pyarrow.feather.read_table(tmp_path / "t.feather")
+    model = TableSelector(SparseRLSRegressor(alpha=1.0, choose=1)).fit(frame, y)
+    assert [each.kind for each in model.preparation_.features_] == ["category", "number"]
+    assert model.selected_.tolist() == [0]
+    numbers = plain.astype({"code": float})
+    for other in (frame, plain, numbers):  # the values of a category are enough
+        np.testing.assert_allclose(model.predict(other), y, atol=1.0)
+    assert TableSelector(SparseRLSRegressor(alpha=1.0)).fit(plain, y).preparation_.features_[
+        0
+    ].kind == ("number")
+
+
+def test_a_size_that_is_no_whole_number_is_refused():
+    frame, y = table()
+    with pytest.raises(InputError, match=r"max_features=1\.5; give a whole number"):
+        TableSelector(SparseRLSRegressor(1.5), missing="median").fit(frame, y)

@@ -35,7 +35,9 @@ chooses a way by the same rule (``out_of_sample.py``), and s_b is a size on its 
 
 Of several ways, one often seems better than no features by chance. So with several ways the error
 must be below that of the empty model after the correction, with "one_se" by more than ``margin``
-standard errors of the difference; otherwise the empty model is recommended. Draws decide in that
+standard errors of the difference; otherwise the empty model is recommended. Samples count by the
+order of their gains too: in 168 noise data sets without a clear difference the standardised sum of
+signed ranks was 3.2 at most, and from 3.5 on features are kept. Draws decide in that
 way too, with the correction that was found before, and those that decide for no features add
 o_b(0) - o_b(s_b) to the mean, without the factor. Mean estimated / mean true figures of
 ``alpha="auto"``, without and with this (60 data sets each; 40 of 60 x 300):
@@ -106,6 +108,7 @@ from sparsepath.path.choosing import is_size, places
 from sparsepath.system.threads import Threads
 
 N_DRAWS = 500
+CLEAR_ORDER = 3.5  # standardised sum of signed ranks from which on features are kept; see above
 MOST_BUNDLES = 2000  # bundles of samples that are drawn from
 SEED = 0
 SAME_LOSSES = 1e-7  # standard error over error that is rounding: of a difference, so its root
@@ -254,12 +257,28 @@ def _no_better(
     margin: float,
     luck: float,
 ) -> NDArray[np.bool_]:
-    """Return which of the draws recommend no features, which are the first column."""
+    """Return which of the draws recommend no features, which are the first column.
+
+    Features that lower the losses of nearly all samples are kept, however large the standard error:
+    a few huge losses, as with a skewed target, would hide them.
+    """
     columns = np.column_stack([sizes, np.zeros_like(sizes)])
     se = _way_gaps_se(rows, shares, totals, columns, np.zeros_like(sizes))[:, 1]
     errors = _means(rows, shares, totals)
-    chosen = errors[np.arange(len(sizes)), sizes]
-    return np.asarray(chosen + luck + margin * se >= errors[:, 0])
+    chosen = errors[np.arange(len(sizes)), sizes] + luck
+    unclear = chosen + margin * se >= errors[:, 0]
+    if margin and unclear.any():
+        for size in set(sizes[unclear].tolist()):
+            scores = _signed_ranks(rows, totals[:, 0] - totals[:, size])
+            unclear &= (sizes != size) | (scores < CLEAR_ORDER) | (chosen >= errors[:, 0])
+    return np.asarray(unclear)
+
+
+def _signed_ranks(rows: Floats, gains: Floats) -> Floats:
+    """Return for each draw Wilcoxon's standardised sum of signed ranks of the gains."""
+    _, place, counts = np.unique(np.abs(gains), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return np.asarray(rows @ (np.sign(gains) * ranks) / np.sqrt(rows @ np.square(ranks)))
 
 
 def interval_around(error: float, spread: float, n: float) -> tuple[float, float]:

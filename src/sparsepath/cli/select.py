@@ -97,7 +97,10 @@ def _announce(
     if not request.quiet and not problem.in_passes and not {"r", "t"} <= request.options.keys():
         _say_cost(problem.table.X, spec, request)
         if spec.entry.is_choice:
-            X, _, extras = problem.fit_arguments
+            X, y, extras = problem.fit_arguments
+            if isinstance(X, RawTable):  # a note before an error would hide it
+                with naming_the_file(problem.table.source):
+                    spec.model._check(X, y)
             if said := beneath(spec.model).announcement(X, **extras):
                 say(f"Note: {said}.")
 

@@ -132,7 +132,7 @@ class FileColumns(NamedTuple):
     """Raw content of a dense file: its columns, and other arrays of an npz file.
 
     ``layout`` says how columns are identified, ``unnamed`` which column is an unnamed index, and
-    ``orders`` has the values of ordered categories.
+    ``orders`` has the values of ordered categories, and nothing for those without an order.
     """
 
     features: dict[str, Array]
@@ -290,12 +290,19 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
     table.validate(full=True)  # offsets out of bounds would end the process when they are used
     columns = _from_arrow(path, table)
     orders = {
-        field.name: tuple(map(str, column.unify_dictionaries().chunk(0).dictionary.to_pylist()))
+        field.name: _order(column) if field.type.ordered else ()
         for field, column in zip(table.schema, table.columns, strict=True)
-        if getattr(field.type, "ordered", False) and column.num_chunks
+        if pa.types.is_dictionary(field.type)
     }
     index = next((name for name in UNNAMED if name in columns), None)
     return FileColumns(columns, {}, Layout(BY_NAME, len(columns)), index, orders)
+
+
+def _order(column: Any) -> tuple[str, ...]:
+    """Return the values of an ordered category, in order."""
+    if not column.num_chunks:
+        return ()
+    return tuple(map(str, column.unify_dictionaries().chunk(0).dictionary.to_pylist()))
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -332,6 +339,8 @@ def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
     def to_numpy(column: Any) -> Array:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+            if not pa.types.is_temporal(column.type):  # a category, whatever its values
+                return np.array([*column.to_pylist(), None], dtype=object)[:-1]
         if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
             column = column.cast(pa.float64())
         if pa.types.is_boolean(column.type) and column.null_count:

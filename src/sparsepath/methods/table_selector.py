@@ -31,7 +31,7 @@ from sparsepath.assessment.out_of_sample import Ways
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult, quiet_copy
 from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validate
 from sparsepath.base import Given, refuse_source
-from sparsepath.base.parameters import check_shared
+from sparsepath.base.parameters import check_shared, count
 from sparsepath.base.selector import PathSelector, check_weights_taken
 from sparsepath.data.folds import Rows
 from sparsepath.data.opening import as_source
@@ -443,6 +443,12 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             inner.path_ = in_units(inner.path_, scale, target, known.get("sample_weight"))
         return inner
 
+    def _check(self, X: Any, y: Any) -> None:
+        """Raise the errors that a fit would raise about the table and the target."""
+        self._preparation.fit(table_of(X, self.date_format))
+        if self.transform_target is not None:
+            check_transform(self.transform_target, y, classes=is_classifier(self._selector))
+
     @property
     def _preparation(self) -> TablePreparation:
         return TablePreparation(
@@ -606,7 +612,8 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             asked["feature_groups"] = groups[of]
             if takes.get("max_features") is not None:
                 widths = np.sort(np.bincount(of, minlength=n))[::-1]
-                asked["max_features"] = int(widths[: takes["max_features"]].sum())
+                most = count("max_features", takes["max_features"], 0)
+                asked["max_features"] = int(widths[:most].sum())
         return asked
 
     @property

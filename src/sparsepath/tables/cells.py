@@ -55,7 +55,7 @@ def raw_table(
 ) -> RawTable:
     """Return a table of arrays: numbers, booleans, dates, or objects (text or None)."""
     return RawTable(
-        infer_type(_of_values(name, values, (orders or {}).get(name, ())))
+        infer_type(_of_values(name, values, (orders or {}).get(name)))
         for name, values in columns.items()
     )
 
@@ -69,7 +69,7 @@ def naming_the_file(path: object) -> Iterator[None]:
         raise InputError(f"{path}: {error}") from error
 
 
-def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> RawColumn:
+def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...] | None) -> RawColumn:
     kind = values.dtype.kind
     if kind == "b":
         return RawColumn(name, "flag", values.astype(np.float64))
@@ -82,12 +82,20 @@ def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> RawCo
     found = _texts(name, values.tolist())
     if found and all(value is None or isinstance(value, bool) for value in found):
         return RawColumn(name, "flag", _numbers(found))
-    return RawColumn(name, "ordered" if order else "text", _array(found), order)
+    texts, declared = _array(found), order is not None
+    return RawColumn(name, "ordered" if order else "text", texts, order or (), declared=declared)
 
 
 def _array(texts: Sequence[Any]) -> NDArray[Any]:
     """Return texts as an array of objects."""
-    return np.array([*(None if v is None else str(v) for v in texts), None], object)[:-1]
+    return np.array([*map(_written, texts), None], object)[:-1]
+
+
+def _written(value: Any) -> str | None:
+    """Return a value as text; floats as in ``RawColumn.texts``."""
+    if isinstance(value, float):
+        return f"{value:.17g}"
+    return None if value is None else str(value)
 
 
 def table_of(X: Any, formats: DateFormats = None) -> RawTable:
@@ -173,7 +181,9 @@ def _of_series(name: str, series: Any, native: Any) -> RawColumn:
         if kind == nw.Object and values and all(isinstance(v, bool) or v is None for v in values):
             return RawColumn(name, "flag", _numbers(values))
         order = _order(name, series, kind, native)
-        return RawColumn(name, "ordered" if order else "text", _array(values), order)
+        declared = kind == nw.Categorical or isinstance(kind, nw.Enum)
+        texts = _array(values)
+        return RawColumn(name, "ordered" if order else "text", texts, order, declared=declared)
     if (kind == nw.Unknown or str(kind) == "Null") and series.null_count() == len(series):
         return RawColumn(name, "number", np.full(len(series), np.nan))
     raise InputError(

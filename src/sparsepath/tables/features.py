@@ -164,8 +164,9 @@ class RawColumn:
 
     ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date". Values are
     float64 with NaN, texts with None, or datetime64 with NaT. Numbers that were text have a
-    ``style`` and possibly a ``unit``. For a column read in passes, ``counts`` has the frequency of
-    each value (None: missing), and ``values`` has each value once.
+    ``style`` and possibly a ``unit``. Texts that are ``declared`` a category, by the type of a data
+    frame or file, are not read as numbers. For a column read in passes, ``counts`` has the
+    frequency of each value (None: missing), and ``values`` has each value once.
     """
 
     name: str
@@ -175,11 +176,12 @@ class RawColumn:
     unit: str = ""
     style: str = ""
     counts: Counter[Any] | None = None
+    declared: bool = False
 
     def rows(self, rows: Any) -> "RawColumn":
         """Return some rows (``replace`` would be slow for many columns)."""
         given = self.name, self.kind, self.values[rows], self.order, self.unit, self.style
-        return RawColumn(*given, self.counts)
+        return RawColumn(*given, self.counts, self.declared)
 
     def like(self, other: "RawColumn") -> "RawColumn":
         """Return the column, some rows of another, with the type of that one."""
@@ -243,7 +245,7 @@ def infer_type(cells: RawColumn, formats: DateFormats = None) -> RawColumn:
     ``InputError`` for columns that are only partly convertible.
     """
     name = cells.name
-    if cells.kind != "text":
+    if cells.kind != "text" or cells.declared:
         return cells
     values = parse_dates(name, cells.values, formats)
     if values.dtype.kind == "M":
