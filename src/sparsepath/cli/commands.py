@@ -392,7 +392,7 @@ def run(arguments: Any) -> None:
 
 @command(
     [("data", "DATA", "A file, folder or pattern: 'data/*.parquet'.")],
-    "target method=greedy-rls max-features cv validation no-validation null stability drop "
+    "target method max-features cv validation no-validation null stability drop "
     "rows missing=error dates=error sheet memory json",
     examples(
         "plan data.csv --target price",
@@ -419,9 +419,16 @@ def plan(arguments: Any) -> None:
         given = {"max-features": arguments.max_features, "cv": cv}
         given = {name: value for name, value in given.items() if value is not None}
         problem = reading.read(spec)
-        model = build(problem, SelectionRequest(arguments.method, given, validation=validation))
-        X, y, extras = problem.fit_arguments
         times = {"null": arguments.null or 0, "stability": arguments.stability or 0}
+        request = SelectionRequest(
+            arguments.method or "",
+            given,
+            validation=validation,
+            null=times["null"],
+            halves=times["stability"],
+        )
+        model = build(problem, request)
+        X, y, extras = problem.fit_arguments
         planned = plan_in_memory(model.model, X, y, **times, **extras)
         searches, seconds = planned.times, planned.seconds
         rows, columns = problem.table.X.shape
@@ -429,7 +436,7 @@ def plan(arguments: Any) -> None:
     else:
         _refuse_in_passes(arguments, "null", "stability", "rows")
         problem = reading.read_in_passes(spec, arguments.memory)
-        build(problem, SelectionRequest(arguments.method, {}))  # what select refuses
+        build(problem, SelectionRequest(arguments.method or "", {}))  # what select refuses
         if isinstance(validation, str) and validation != "auto":
             raise InputError(
                 f"--validation {validation} needs data in memory; give a number of folds."
