@@ -17,6 +17,7 @@ from sparsepath import (
     SelectionPath,
     SparseKernelRLSClassifier,
     SparseKernelRLSRegressor,
+    SparseRLSRegressor,
     TableSelector,
     compare,
     honest_error,
@@ -35,7 +36,10 @@ OF_ONE_METHOD = [
 
 def of_one_penalty(name, **more):
     """The selector with a penalty that does not depend on the validation."""
-    return make(name, **more, **({"alpha": 1.0} if name.startswith("SparseRLS") else {}))
+    fixed: dict = {"alpha": 1.0} if name.startswith("SparseRLS") else {}
+    if name == "TableSelector":
+        fixed = {"selector": SparseRLSRegressor(alpha=1.0)}
+    return make(name, **more, **fixed)
 
 
 @pytest.fixture(autouse=True)

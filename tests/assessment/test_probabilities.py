@@ -240,7 +240,7 @@ def test_models_files_and_tables_have_the_offset(tmp_path):
     table = pd.DataFrame(X, columns=list("abcdef"))
     for model in (
         SparseRLSClassifier(3, alpha=1.0),
-        TableSelector(SparseRLSClassifier(3)),
+        TableSelector(SparseRLSClassifier(3, alpha=1.0)),
     ):
         model.fit(table, y)
         size = len(model.selected_)

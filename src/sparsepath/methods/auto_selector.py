@@ -413,7 +413,15 @@ class _AutoSelector(SizedSelector):
         return contestant_of(name, subsets, losses, self.choose, seconds, names)
 
     def announcement(self, X: Any, **given: Any) -> str:
-        """Which methods a fit will try, and how long that takes, in one sentence; "" if one."""
+        """Return which methods a fit will try, and how long that takes; "" if there is one.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Data that ``fit`` will get.
+        **given
+            Further arguments of ``fit``, such as ``sample_weight``.
+        """
         methods, left = self._candidates(X, given)
         if len(methods) == 1:
             return ""

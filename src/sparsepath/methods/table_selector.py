@@ -27,7 +27,7 @@ from sparsepath.assessment.folds import in_time, parts_of
 from sparsepath.assessment.held_out import HeldOutLosses
 from sparsepath.assessment.in_passes import SharedValidation, parts_in_passes
 from sparsepath.assessment.leaks import suspects
-from sparsepath.assessment.out_of_sample import Ways
+from sparsepath.assessment.out_of_sample import StopRequestedError, Ways
 from sparsepath.assessment.repetitions import Repetition, RepetitionResult, quiet_copy
 from sparsepath.assessment.validation import ON_ROWS_LEFT_OUT, validate
 from sparsepath.base import Given, refuse_source
@@ -314,7 +314,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         """Take over the method and the size that an ``AutoSelector`` chooses."""
         auto = self._automatic().fit(given.X, given.y, **given.more)
         if auto._chosen is None:  # no search has ended
-            raise KeyboardInterrupt
+            raise StopRequestedError
         self._offsets: dict[int, Floats] = {}
         for name in OF_SEARCH:
             setattr(self, name, getattr(auto._chosen, name))
