@@ -58,7 +58,8 @@ def test_shuffled_labels_are_not_praised(run: Run, tmp_path: Path, seed: int) ->
 
 
 def test_none_is_the_answer(run: Run, noise: Path) -> None:
-    done = run("select", noise, "--target", "y", "--max-features", 30, "--verbose")
+    asked = ("select", noise, "--target", "y", "--method", "greedy-rls")
+    done = run(*asked, "--max-features", 30, "--verbose")
     assert "below the empty model" not in done.out
     assert "Selected: none of 500 features.\nExpected error: error rate 50 %" in done.out
     assert "Baseline: error rate 50 % (always predicting" in done.out
@@ -97,7 +98,7 @@ def test_a_criterion_that_is_no_lower_is_not_called_optimistic(run: Run, tmp_pat
 
 
 def test_none_that_was_asked_for_is_no_finding(run: Run, files) -> None:
-    words = run(*on(files, "--choose", 0, "--quiet")).out
+    words = run(*on(files, "--method", "greedy-rls", "--choose", 0, "--quiet")).out
     assert words.startswith("Selected: none of 10 features.\nExpected error: RMSE 77.18")
     assert "better" not in words
 
@@ -134,7 +135,7 @@ def test_more_than_noise_and_yet_of_no_use(run: Run, noise: Path, monkeypatch) -
     words = run("select", noise, "--target", "y", "--max-features", 4, "--null", 19, "--quiet").out
     assert words.startswith("Selected: none of 500 features.\nExpected error: ")
     assert "The signal is real" not in words
-    assert "but what it finds here is too little to be of use on new data." in words
+    assert "but the improvement is too small to be useful on new data." in words
 
 
 def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) -> None:
@@ -145,7 +146,8 @@ def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) ->
         (["--choose", 4], {"choose": 4}),
         (["--alpha", "1,10", "--choose", 0.02], {"alpha": [1.0, 10.0], "choose": 0.02}),
     ):
-        done = run(*on(files, *options, "--json", "--out", tmp_path, "--model-format", "joblib"))
+        options = ["--method", "greedy-rls", *options, "--model-format", "joblib"]
+        done = run(*on(files, *options, "--json", "--out", tmp_path))
         record = json.loads(done.out)
         expected = SparseRLSRegressor(10, standardize=True, **parameters).fit(table.X, table.y)
         found = record["honest"]
@@ -164,7 +166,8 @@ def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) ->
 
 def test_groups_stay_whole(run: Run, files) -> None:
     for options, cv in (([], "leave-one-group-out"), (["--cv", 5], "5-fold by groups")):
-        record = json.loads(run(*on(files, "--groups", "age", "--json", *options)).out)
+        asked = on(files, "--method", "greedy-rls", "--groups", "age", "--json", *options)
+        record = json.loads(run(*asked).out)
         assert record["honest"]["validation"] == "10-fold by groups"
         assert cv in record["path"]["criterion"]
 
@@ -341,10 +344,10 @@ def test_the_bar_counts_repetitions(run: Run, files, monkeypatch) -> None:
 
 def test_the_cost_of_validation_is_told_first(run: Run, files, monkeypatch) -> None:
     monkeypatch.setattr("sparsepath.cli.select.LONG", 0.01)
-    done = run(*on(files))
+    done = run(*on(files, "--method", "greedy-rls"))
     assert "about 11 times to know the error on new data" in done.err
     assert "--no-validation" in done.err
-    assert run(*on(files, "--no-validation")).err == ""
+    assert run(*on(files, "--method", "greedy-rls", "--no-validation")).err == ""
 
 
 def test_a_plan_of_what_select_would_do(run: Run, files) -> None:
@@ -363,5 +366,5 @@ def test_the_demo_leads_with_the_honest_error(run: Run, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert run("demo").code == 0
     page = Path("demo-result/index.html").read_text(encoding="utf-8")
-    assert "Expected error: RMSE 55.26 (90 % interval 52.46 to 58.48)" in page
-    assert '"validation": "10-fold"' in page
+    assert "Expected error: RMSE 55.43 (90 % interval 52.62 to 58.60)" in page
+    assert '"validation": "5-fold"' in page
