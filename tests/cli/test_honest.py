@@ -346,7 +346,14 @@ def test_the_cost_of_validation_is_told_first(run: Run, files, monkeypatch) -> N
     monkeypatch.setattr("sparsepath.cli.select.LONG", 0.01)
     done = run(*on(files, "--method", "greedy-rls"))
     assert "about 11 times to know the error on new data" in done.err
-    assert "--no-validation" in done.err
+    assert "fewer folds (--validation 5) or --no-validation shorten it" in done.err
+    few = run(*on(files, "--method", "greedy-rls", "--validation", 5)).err
+    assert "--no-validation shortens it" in few
+    assert "fewer folds" not in few
+    several = run(*on(files)).err
+    assert "and several methods, all of it about 6 times to know the error on new data" in several
+    assert "a single method (--method greedy-rls) shortens it" in several
+    assert "fewer folds" not in several
     assert run(*on(files, "--method", "greedy-rls", "--no-validation")).err == ""
 
 

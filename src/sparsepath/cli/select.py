@@ -411,14 +411,19 @@ def _say_cost(X: Any, spec: EstimatorSpec, request: SelectionRequest) -> None:
     means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
         means += ["and with --checkpoint FILE a later run resumes"]
-    if repeats > 1:
+    if entry.is_choice:
+        means.insert(0, "a single method (--method greedy-rls) shortens it")
+    elif spec.folds(rows, columns) > 5:
         means.insert(0, "fewer folds (--validation 5) or --no-validation shorten it")
+    elif repeats > 1:
+        means.insert(0, "--no-validation shortens it")
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
+    work = "several methods" if entry.is_choice else f"{many}, each {entry.cost}"
     again = f", all of it about {repeats:.0f} times to know the error on new data"
     taken = f"; about {duration(seconds)} of one core in all"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
-        f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."
+        f"and {work}{again * (repeats > 1)}{taken}; {', '.join(means)}."
     )
 
 
