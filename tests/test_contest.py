@@ -94,7 +94,7 @@ def test_methods_by_name_keep_groups_whole_as_select_does(n_groups, tmp_path):
     table = {f"x{i}": A[:, i] for i in range(6)} | {"y": y, "of": group}
     write_table(tmp_path / "data.csv", table)
     asked = [str(tmp_path / "data.csv"), "-t", "y", "--groups", "of", "--out", str(tmp_path)]
-    assert main(["select", *asked, "--validation", "10"]) == 0
+    assert main(["select", *asked, "--method", "greedy-rls", "--validation", "10"]) == 0
     honest = json.loads((tmp_path / "honest.json").read_text("utf-8"))
     assert honest["honest"]["error"] == found["greedy-rls"].chosen.error
 

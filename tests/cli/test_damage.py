@@ -111,7 +111,7 @@ def test_output_that_finds_no_room(files: dict[str, Path]) -> None:
     command = [sys.executable, "-m", "sparsepath", "select", str(files["csv"])]
     with FULL.open("w") as stream:
         done = subprocess.run(
-            [*command, "--target", "progression", "--json"],
+            [*command, "--target", "progression", "--method", "greedy-rls", "--json"],
             stdout=stream,
             stderr=subprocess.PIPE,
             text=True,
@@ -130,7 +130,8 @@ def test_columns_that_are_far_out_cost_nothing(tmp_path: Path) -> None:
         "print(code, peak, file=sys.stderr)"  # getrusage would count the parent before exec
     )
     out = tmp_path / "out"
-    arguments = ["select", str(tmp_path / "far.svm"), "--choose", "1", "--out", str(out)]
+    arguments = ["select", str(tmp_path / "far.svm"), "--choose", "1", "--verbose"]
+    arguments += ["--out", str(out)]
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=300
     )

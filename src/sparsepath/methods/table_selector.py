@@ -352,7 +352,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             return None
         table = table_of(X, self.date_format)
         target = y if is_classifier(inner) else target_numbers(y, self.date_format)[0]
-        Z = self._preparation.fit(table).transform(table)
+        Z = _with_columns(self._preparation.fit(table)).transform(table)
         wanted = {"validation": self.validation, "choose": self._asked_size}
         ways = clone(inner).set_params(**wanted)._ways(Z, target, given)
         return None if ways is None else TablePenalties(self, ways, table)
@@ -445,7 +445,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     def _check(self, X: Any, y: Any) -> None:
         """Raise the errors that a fit would raise about the table and the target."""
-        self._preparation.fit(table_of(X, self.date_format))
+        _with_columns(self._preparation.fit(table_of(X, self.date_format)))
         if self.transform_target is not None:
             check_transform(self.transform_target, y, classes=is_classifier(self._selector))
 
@@ -462,10 +462,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         """Return the table column of each numeric column, and a note about columns without
         values.
         """
-        of = prepared.groups_
-        if not len(of):
-            why = " ".join([*prepared.notes_.values()][:1])
-            raise InputError(f"no column of the table can be used. {why}")
+        of = _with_columns(prepared).groups_
         for feature in prepared.features_:
             if not feature.labels and feature.name in prepared.notes_:
                 warn_user(prepared.notes_[feature.name])
@@ -761,6 +758,14 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         names = [str(self.feature_names_in_[i]) for i in self.selected_]
         return nw.from_native(X, eager_only=True).select(names).to_native()
+
+
+def _with_columns(prepared: TablePreparation) -> TablePreparation:
+    """Return a fitted preparation, if it can use any column."""
+    if not len(prepared.groups_):
+        why = " ".join([*prepared.notes_.values()][:1])
+        raise InputError(f"no column of the table can be used. {why}")
+    return prepared
 
 
 def _on_best_scale(
