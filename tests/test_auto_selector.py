@@ -115,6 +115,8 @@ def test_what_is_left_out_is_named():
     assert max(sized.path_.sizes) <= 2
     three = AutoSelectorClassifier(**LINEAR, validation=5).fit(X, np.arange(80) % 3)
     assert three.left_out_["rbf"] == "it is for two classes only"
+    few = AutoSelectorRegressor(validation=5).fit(X[:15], noise[:15])
+    assert "(grafting, elm-fs, rbf, mlp-grafting: fewer than 20 rows" in few.summary()
     with pytest.raises(InputError, match="time_budget=-1"):
         AutoSelectorRegressor(time_budget=-1).fit(X, noise)
 

@@ -277,6 +277,11 @@ def test_error_rate_and_auc(run: Run, tmp_path: Path) -> None:
             of_i, of_j = fit(Z, code, i, j).predict(Z[[i, j]])
             right.append(of_i > of_j)
     assert chosen["auc"] == pytest.approx(np.mean(right))
+    automatic = json.loads(run(*greedy[:-2], "--json").out)["chosen"]  # without validation: greedy
+    assert [automatic[key] for key in ("error_rate", "auc")] == [
+        chosen["error_rate"],
+        chosen["auc"],
+    ]
     words = run(*greedy, "--quiet").out
     assert f"larger than error rate {100 * chosen['error_rate']:.3g} %, AUC" in words
     zero_one = json.loads(run(*greedy, "--loss", "zero-one", "--json").out)

@@ -321,7 +321,7 @@ class _AutoSelector(SizedSelector):
         if not is_validated(self, X.shape[0]):  # nothing can choose between them
             return {GREEDY: self._made(GREEDY)}, left
         if X.shape[0] < FEWEST_ROWS:
-            why = f"it needs {FEWEST_ROWS} rows for folds within folds"
+            why = f"fewer than {FEWEST_ROWS} rows, too few for folds within folds"
             return {GREEDY: self._made(GREEDY)}, dict.fromkeys((*LINEAR[1:], *NONLINEAR), why)
         made = {name: self._made(name) for name in LINEAR}
         spent = sum(self._seconds(each, X) for each in made.values())
@@ -467,7 +467,10 @@ def summary_of(model: Any) -> str:
         tried = [name for name, reason in model.left_out_.items() if NO_GAIN in reason]
         if tried:
             return f"A nonlinear model promises no clear gain (tried: {', '.join(tried)})."
-        why = "; ".join(f"{name}: {reason}" for name, reason in model.left_out_.items())
+        alike = dict[str, list[str]]()
+        for name, reason in model.left_out_.items():
+            alike.setdefault(reason, []).append(name)
+        why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in alike.items())
         return f"No nonlinear model was tried ({why})."
     plain, best = linear[0].chosen, other[0].chosen
     models = f"a nonlinear model ({other[0].name}) on {_features(best.size)}"

@@ -112,6 +112,7 @@ def of_classes(
     """
     from sparsepath.rls import SparseRLSClassifier
 
+    model = getattr(model, "_chosen", model)  # of the automatic choice
     if not isinstance(model, SparseRLSClassifier) or not size or not model.path_.complete:
         return {}
     columns = X[:, model.selected_]
