@@ -68,6 +68,7 @@ def test_stdin_has_a_name(run: Run, folder: Path) -> None:
     refused(program("select", "-", "--target", "y", input=""), "cannot read stdin: ")
     table = (folder / "t.csv").read_text()
     given = ("--target", "y", "--drop", "late,town", "--no-validation", "--out", "r")
+    given += ("--method", "greedy-rls")
     done = program("select", "-", *given, "--json", input=table)
     assert json.loads(done.out)["source"] == "stdin"
     assert "stdin.csv" not in (folder / "r" / "run.toml").read_text()

@@ -50,6 +50,7 @@ def test_console_script(files: dict[str, Path], tmp_path: Path) -> None:
     if script is None:
         pytest.skip("the console script is not installed beside this Python")
     command = [script, "select", str(files["csv"]), "--target", "progression", "--json"]
+    command += ["--method", "greedy-rls"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr == ""
@@ -64,7 +65,7 @@ def test_a_reader_that_leaves_is_no_error(files: dict[str, Path]) -> None:
     os.close(reading)
     command = [sys.executable, "-m", "sparsepath", "select", str(files["csv"])]
     done = subprocess.run(
-        [*command, "--target", "progression", "--json"],
+        [*command, "--target", "progression", "--method", "greedy-rls", "--json"],
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,

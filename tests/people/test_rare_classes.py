@@ -67,7 +67,7 @@ def test_a_weight_of_no_class_is_refused():
     assert not hasattr(SparseRLSRegressor(), "class_weight")
 
 
-@pytest.mark.parametrize("options", [(), ("--loss", "balanced")])
+@pytest.mark.parametrize("options", [(), ("--loss", "balanced", "--alpha", "1")])
 def test_on_the_command_line(run, tables, options):
     asked = ("select", tables("survey"), *ARGS, "--json", *options)
     assert ("add --class-weight balanced" in run(*asked).err) == bool(options)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from examples import messy_tables
 
-from sparsepath import PathWarning, SparseRLSRegressor
+from sparsepath import AutoSelectorRegressor, PathWarning, SparseRLSRegressor
 
 pytestmark = pytest.mark.validated
 
@@ -76,20 +76,26 @@ def test_random_folds_recommend_random_walks(run, tables):
     assert done.out.count("sensor_") > 3
 
 
-def test_correlated_errors_mean_time_order(run, tables):
-    done = run("select", tables("load"), "--target", "load_mw", "--drop", "timestamp", "--json")
+@pytest.mark.parametrize("method", [(), ("--method", "greedy-rls")])
+def test_correlated_errors_mean_time_order(run, tables, method):
+    options = ("--target", "load_mw", "--drop", "timestamp", "--json", *method)
+    done = run("select", tables("load"), *options)
     assert "the error is estimated in the order of the rows instead (--validation time)" in done.err
     assert set(chosen(done)) == set(messy_tables.LOAD)
-    assert json.loads(done.out)["path"]["parameters"]["validation"] == "time"
+    found = json.loads(done.out)
+    assert found["honest"]["validation"] == "10 parts in time order"
+    if method:  # the parameters are those of the chosen method, which is validated from outside
+        assert found["path"]["parameters"]["validation"] == "time"
 
 
-def test_shuffled_rows_have_no_order(run, tmp_path):
+@pytest.mark.parametrize(("method", "folds"), [("auto", "5-fold"), ("greedy-rls", "10-fold")])
+def test_shuffled_rows_have_no_order(run, tmp_path, method, folds):
     table = pd.DataFrame(messy_tables.houses(200)).drop(columns=["price", "lot_size"])
     table.to_csv(tmp_path / "houses.csv", index=False)
     options = ("--target", "living_area", "--dates", "parts", "--drop", "sale_id", "--json")
-    done = run("select", tmp_path / "houses.csv", *options)
+    done = run("select", tmp_path / "houses.csv", *options, "--method", method)
     assert "order" not in done.err
-    assert "10-fold" in json.loads(done.out)["honest"]["validation"]
+    assert folds in json.loads(done.out)["honest"]["validation"]
 
 
 def test_python_warns():
@@ -100,3 +106,16 @@ def test_python_warns():
     with pytest.warns(PathWarning, match="neighbouring rows have correlated errors"):
         model.fit(X, X[:, 0] + drift)
     SparseRLSRegressor(validation="time").fit(X, X[:, 0] + drift)
+
+
+def test_a_flexible_model_does_not_hide_the_order_of_the_rows():
+    """It interpolates between neighbours, and its errors with random folds seem independent."""
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.normal(size=(300, 4)), axis=0)
+    y = X[:, 0] + 0.5 * np.cumsum(rng.normal(size=300)) + rng.normal(size=300)
+    with pytest.warns(PathWarning, match="neighbouring rows have correlated errors"):
+        model = AutoSelectorRegressor(time_budget=60).fit(X, y)
+    assert model.method_ not in ("greedy-rls", "grafting")
+    assert model.honest_.neighbours > 0.5
+    order = rng.permutation(300)
+    assert AutoSelectorRegressor(time_budget=60).fit(X[order], y[order]).honest_.neighbours is None

@@ -73,6 +73,7 @@ class Ways(Protocol):
     names: Sequence[Any]  # of the ways, the preferred one first
     # By which the ways are judged; None: see metric_of.
     metric: Metric | None
+    plain: Sequence[Any]  # names of inflexible models, if the others are flexible
 
     def outputs(
         self, name: Any, found: RepetitionResult, train: Rows, test: Rows
@@ -89,6 +90,7 @@ class SingleProcedure:
     """A procedure that is done in one way."""
 
     metric: Metric | None = None
+    plain: Sequence[Any] = ()
 
     def __init__(self, estimator: Any) -> None:
         self.estimators: Mapping[Any, Any] = {None: estimator}
@@ -186,13 +188,23 @@ class _Evaluation:
         )
         return _EvaluatedWay(held_out, parts, by_part, calibration, logits)
 
-    def complete(self, way: _EvaluatedWay, *, at_random: bool) -> HeldOutLosses:
-        """Return the losses of the chosen way, with everything that is only needed once."""
+    def complete(
+        self, way: _EvaluatedWay, plain: Sequence[_EvaluatedWay], *, at_random: bool
+    ) -> HeldOutLosses:
+        """Return the losses of the chosen way, with everything that is only needed once.
+
+        A flexible model predicts rows well from their neighbours in other folds, and its errors
+        then seem independent: those of the best of the ``plain`` ways count as well.
+        """
         found, truth = way.held_out, self.truth
         neighbours, figures = dict[int, float](), found.figures
         if at_random and self.metric != METRICS["concordance"]:
-            once = way.parts[: self.folds]
-            neighbours = error_correlation(once, truth, self.clusters, logits=way.logits)
+            neighbours = self._correlation(way)
+            if plain:
+                best = min(plain, key=lambda one: float(one.held_out.errors.min()))
+                size = best.held_out.sizes[int(best.held_out.errors.argmin())]
+                if r := self._correlation(best).get(size):
+                    neighbours = {each: max(r, neighbours.get(each, r)) for each in found.sizes}
         if figures is not None:
             beneath = getattr(self.estimator, "selector", None) or self.estimator
             threshold = getattr(beneath, "threshold", None)
@@ -204,6 +216,11 @@ class _Evaluation:
         return replace(
             found, neighbours=neighbours, figures=figures, between=between, by_repeat=by_repeat
         )
+
+    def _correlation(self, way: _EvaluatedWay) -> dict[int, float]:
+        """Return the correlation of the errors of neighbouring rows, by size."""
+        once = way.parts[: self.folds]
+        return error_correlation(once, self.truth, self.clusters, logits=way.logits)
 
     def _calibration(self, parts: list[Part], *, logits: bool) -> CrossFittedCalibration:
         estimator, truth = self.estimator, self.truth
@@ -326,7 +343,11 @@ def held_out_losses(
         )
         evaluated.append(replace(one, held_out=named))
     best = preferred_way([one.held_out for one in evaluated], choose)
-    losses = evaluation.complete(evaluated.pop(best), at_random=found.at_random)
+    chosen = evaluated.pop(best)
+    plain = [one for one in evaluated if one.held_out.way in ways.plain]
+    if chosen.held_out.way in ways.plain:
+        plain = []
+    losses = evaluation.complete(chosen, plain, at_random=found.at_random)
     return replace(losses, others=tuple(one.held_out for one in evaluated), place=best)
 
 

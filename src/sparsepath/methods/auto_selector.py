@@ -81,6 +81,7 @@ class MethodWays:
             (name, search): each for name, ways in every for search, each in ways.estimators.items()
         }
         self.names: Sequence[Any] = [(name, way) for name, ways in every for way in ways.names]
+        self.plain: Sequence[Any] = [way for way in self.names if way[0] in LINEAR]
 
     def outputs(
         self, name: tuple[str, Any], found: RepetitionResult, train: Rows, test: Rows

@@ -40,6 +40,7 @@ class TablePenalties:
         }
         self.names: Sequence[Any] = inner.names
         self.metric: Metric | None = inner.metric
+        self.plain: Sequence[Any] = ()
 
     def outputs(
         self, name: float, found: RepetitionResult, train: Rows, test: Rows

@@ -94,6 +94,7 @@ class GivenPenalties:
     """Searches with given penalties, whose models are used unchanged."""
 
     metric: Metric | None = None  # None: that of the estimator
+    plain: Sequence[Any] = ()
 
     def __init__(self, estimator: Any, alphas: Sequence[float]) -> None:
         self.estimators: Mapping[Any, Any] = {
