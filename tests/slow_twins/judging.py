@@ -276,7 +276,7 @@ def no_better_luck(losses, draws, choose, rule, way, k):
 
     They do so if the error of their choice with the luck of ``drawn_luck_among``, and up to two
     standard errors of the difference if the rule is "one_se", is not below that of no features;
-    with "one_se" only if the sum of the signed ranks of the gains is below 3.5 standard deviations
+    with "one_se" only if the signed ranks of the gains sum to less than three standard deviations
     or the error with the luck is no lower.
     """
     n = len(losses[0])
@@ -292,7 +292,7 @@ def no_better_luck(losses, draws, choose, rule, way, k):
         sizes = [abs(gain) for gain in every]
         ranks = [sum(b < a for b in sizes) + (sizes.count(a) + 1) / 2 for a in sizes]
         signed = sum(math.copysign(ranks[i], every[i]) for i in rows if every[i] != 0)
-        return unclear and signed / math.sqrt(sum(ranks[i] ** 2 for i in rows)) < 3.5
+        return unclear and signed / math.sqrt(sum(ranks[i] ** 2 for i in rows)) < 3.0
 
     added = 0.0
     for rows in draws:
