@@ -366,6 +366,7 @@ def _pages(group: Any) -> float:
 def _kind(kind: Any) -> str:
     import pyarrow.types as types
 
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_boolean(kind):
         return "flag"
     numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)

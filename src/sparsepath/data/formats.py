@@ -293,9 +293,16 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
         field.name: _order(column) if field.type.ordered else ()
         for field, column in zip(table.schema, table.columns, strict=True)
         if pa.types.is_dictionary(field.type)
+        and (field.type.ordered or not _is_number(field.type.value_type))
     }
     index = next((name for name in UNNAMED if name in columns), None)
     return FileColumns(columns, {}, Layout(BY_NAME, len(columns)), index, orders)
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def _order(column: Any) -> tuple[str, ...]:
@@ -339,8 +346,6 @@ def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
     def to_numpy(column: Any) -> Array:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-            if not pa.types.is_temporal(column.type):  # a category, whatever its values
-                return np.array([*column.to_pylist(), None], dtype=object)[:-1]
         if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
             column = column.cast(pa.float64())
         if pa.types.is_boolean(column.type) and column.null_count:

@@ -112,10 +112,11 @@ def of_classes(
     """
     from sparsepath.rls import SparseRLSClassifier
 
+    selected = model.selected_
     model = getattr(model, "_chosen", model)  # of the automatic choice
     if not isinstance(model, SparseRLSClassifier) or not size or not model.path_.complete:
         return {}
-    columns = X[:, model.selected_]
+    columns = X[:, selected]
     losses = {"error_rate": "zero_one"}
     if len(model.classes_) == 2 and X.shape[0] ** 2 * size <= PAIRED:
         losses["auc"] = "auc"

@@ -181,7 +181,8 @@ def _of_series(name: str, series: Any, native: Any) -> RawColumn:
         if kind == nw.Object and values and all(isinstance(v, bool) or v is None for v in values):
             return RawColumn(name, "flag", _numbers(values))
         order = _order(name, series, kind, native)
-        declared = kind == nw.Categorical or isinstance(kind, nw.Enum)
+        category = kind == nw.Categorical or isinstance(kind, nw.Enum)
+        declared = category and all(value is None or isinstance(value, str) for value in values)
         texts = _array(values)
         return RawColumn(name, "ordered" if order else "text", texts, order, declared=declared)
     if (kind == nw.Unknown or str(kind) == "Null") and series.null_count() == len(series):
