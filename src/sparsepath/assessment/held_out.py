@@ -83,7 +83,7 @@ class HeldOutLosses:
     label: str  # how parts were left out, as "10-fold"
     metric: str  # what is measured
     # (K,): by what the errors of parts vary more than the samples in them explain: the variance of
-    # what models of other samples err. Zero where it cannot be told.
+    # what models of other samples err. Zero where it is unknown.
     between: Floats = field(default_factory=lambda: np.zeros(0))
     # For classification also error rate and AUC of the same predictions.
     figures: ClassFigures | None = None

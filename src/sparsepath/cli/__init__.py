@@ -54,7 +54,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (BrokenPipeError, SystemExit):  # click makes the one of the other
-        _forget_output()  # whoever read our output has seen enough
+        _forget_output()  # the reader of our output has seen enough
         return 0
     except SparsepathError as error:
         return _refuse(as_command_line(str(error)))
